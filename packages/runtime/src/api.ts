@@ -1,0 +1,132 @@
+// What a program holds in its hands: agents and sessions of one owner. The HTTP door gives the same contract.
+
+import type {
+  AgentInfo,
+  Baseline,
+  Command,
+  Entry,
+  Found,
+  JsonObject,
+  Partial,
+  Reasoning,
+  Receipt,
+  SessionInfo,
+  SessionState,
+  Settlement,
+  Withdrawal,
+} from "@lichen/wire";
+
+/** One frame of a session's stream. `state` and `partial` are hints; what changes state is an entry. */
+export type Frame =
+  | { readonly type: "baseline" | "reset"; readonly id: string; readonly data: Baseline }
+  | { readonly type: "entry"; readonly id: string; readonly data: Entry }
+  | { readonly type: "partial"; readonly data: Partial }
+  | {
+      readonly type: "state";
+      readonly data: { state: SessionState; pending: number; approvals: number };
+    };
+
+/** One frame of the host's stream. `id` is its cursor: `<host epoch>.<n>`. */
+export type HostFrame =
+  | { readonly type: "baseline" | "reset"; readonly id: string; readonly data: HostBaseline }
+  | {
+      readonly type: "session";
+      readonly id: string;
+      /** A session that was created or changed. */
+      readonly data: SessionInfo;
+    }
+  | {
+      readonly type: "deleted";
+      readonly id: string;
+      readonly data: { readonly agent: string; readonly session: string };
+    };
+
+export interface HostBaseline {
+  readonly agents: AgentInfo[];
+  /** Sessions that run, wait for a person or have queued work, and the newest others; 200 at most. */
+  readonly sessions: SessionInfo[];
+}
+
+/**
+ * Where a watch delivers. `frame` must not throw; it answers whether the reader keeps up. After `false` the watch
+ * holds frames back (bounded) until `resume()` of the subscription; a reader that stays behind gets one `reset`.
+ */
+export interface Sink<F> {
+  frame(frame: F): boolean;
+  /** The watch is over: the session was deleted, or the host drains. */
+  end(reason: "deleted" | "closed"): void;
+}
+
+export interface Subscription {
+  /** The sink can take frames again. */
+  resume(): void;
+  close(): void;
+}
+
+export interface Agent {
+  readonly name: string;
+  readonly agent: string;
+  info(): Promise<AgentInfo>;
+  /** Addresses a session; does no I/O. */
+  session(id: string): Session;
+  /** Latest activity first. `before` is the `next` of an earlier page. */
+  sessions(page?: {
+    limit?: number;
+    before?: string;
+  }): Promise<{ sessions: SessionInfo[]; next?: string }>;
+  create(options: {
+    requestId: string;
+    session?: string;
+    title?: string;
+    model?: string;
+    reasoning?: Reasoning;
+  }): Promise<{ info: SessionInfo; replay: boolean }>;
+  /** The same agent on behalf of somebody: metadata is checked, stored on what is admitted, and decides identity. */
+  withMeta(meta: JsonObject): Agent;
+}
+
+export interface Session {
+  readonly id: string;
+  /** The one way in: prompts, lines, cancels, aborts, answers, compactions. */
+  send(command: Command): Promise<Receipt>;
+  withdraw(requestId: string): Promise<Withdrawal>;
+  /** Undefined while pending at the deadline (0–30,000 ms, default 0). Aborting the read cancels no work. */
+  readSettlement(
+    commandId: string,
+    options?: { timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<Settlement | undefined>;
+  info(): Promise<SessionInfo>;
+  read(options?: { limit?: number; before?: number }): Promise<Baseline>;
+  /** Baseline first, then every later entry in order; straight to entries where `after` (`<epoch>.<seq>`) is near enough. Ends when the session is deleted or the host closes. */
+  watch(options?: { after?: string; signal?: AbortSignal }): AsyncIterable<Frame>;
+  /** The same, pushed: registered when this returns. */
+  observe(sink: Sink<Frame>, options?: { after?: string }): Subscription;
+  change(changes: {
+    title?: string;
+    model?: string;
+    reasoning?: Reasoning;
+    leaf?: string;
+  }): Promise<SessionInfo>;
+  /** Moves the leaf to the root: what follows is a new conversation under the same numbers. */
+  restart(): Promise<SessionInfo>;
+  fork(options: {
+    requestId: string;
+    at?: string;
+    session?: string;
+  }): Promise<{ info: SessionInfo; replay: boolean }>;
+  /** Also succeeds when it is gone. */
+  delete(options?: { epoch?: string }): Promise<void>;
+  search(options: { q: string; limit?: number }): Promise<{ found: Found[] }>;
+  blob(sha256: string): Promise<{ bytes: Uint8Array; mimeType: string } | undefined>;
+  /** The bound principal's newest pending prompt, steer or follow-up, with its exact text and images. */
+  latestPending(): Promise<
+    | {
+        commandId: string;
+        requestId: string;
+        text: string;
+        images: { mimeType: string; data: string }[];
+        meta?: JsonObject;
+      }
+    | undefined
+  >;
+}

@@ -1,0 +1,191 @@
+// The engine port: what executes a run, and what the runtime lends it while it does.
+//
+// An engine opens one connection per session and runs one command at a time. It keeps no durable state of its own
+// that the log lacks: on a restart it is given the same command again (`recoveries` > 0) with the transcript as it
+// was committed, and goes on from there.
+
+import type {
+  BlobRef,
+  EntryData,
+  EntryOf,
+  Json,
+  JsonObject,
+  Label,
+  Partial,
+  Reasoning,
+  Usage,
+  WorkType,
+} from "@lichen/wire";
+
+export interface Engine {
+  /** `model`, `claude`, `pi`, `acp`, or a test's own. */
+  readonly name: string;
+  readonly can: EngineAbilities;
+  /** Addresses a session. Does no I/O until `run`. */
+  open(session: EngineSession): Connection;
+}
+
+export interface EngineAbilities {
+  /** Takes steers while it runs. */
+  readonly steer: boolean;
+  readonly approve: boolean;
+  /** Goes on with a run after its process died. */
+  readonly resume: boolean;
+  readonly takeover: boolean;
+  readonly images: boolean;
+  readonly models: boolean;
+}
+
+export interface EngineSession {
+  readonly agent: string;
+  readonly session: string;
+  readonly epoch: string;
+}
+
+export interface Connection {
+  /**
+   * Executes one command to its end. Failures of models and tools are results; a rejection is a bug of the engine
+   * or a failed commit, and settles the command `failed`. It must end soon after `run.signal` aborts.
+   */
+  run(work: Work, run: Run): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** The command to execute. Its text already stands in the transcript as `message.user` (for `prompt` and `mail`). */
+export interface Work {
+  readonly commandId: string;
+  readonly type: WorkType;
+  /** The prompt, or the instructions of a `compact`. */
+  readonly text: string;
+  readonly images: readonly BlobRef[];
+  readonly source?: string;
+  /** How often this run was begun again since its last committed step; 0 for a fresh one. */
+  readonly recoveries: number;
+  /** True where an earlier process began this run. */
+  readonly resumed: boolean;
+}
+
+export interface Result {
+  readonly terminal: "completed" | "failed" | "cancelled" | "interrupted" | "outcome_unknown";
+  /** The final answer; left out, it is the text of the run's last assistant message. */
+  readonly answer?: string;
+  /** Why it failed: one line, no secrets; cut at 1,024 characters. */
+  readonly diagnostic?: string;
+  /** Written in the transaction of the settlement: a last message costs no commit of its own. */
+  readonly entries?: readonly Draft[];
+}
+
+/** What an engine may write. Strings of any length; long ones become blobs in the log. */
+export type Draft =
+  | { readonly kind: "message.assistant"; readonly data: EntryData["message.assistant"] }
+  | { readonly kind: "message.tool"; readonly data: ToolDraft }
+  | { readonly kind: "compaction"; readonly data: EntryData["compaction"] }
+  | { readonly kind: "session.changed"; readonly data: EntryData["session.changed"] };
+
+/** A call's outcome that needed no intent, because nothing ran (bad arguments, an unknown tool). */
+export interface ToolDraft extends Outcome {
+  readonly assistant: string;
+  readonly index: number;
+  readonly callId: string;
+  readonly name: string;
+}
+
+export type OutcomeBlock =
+  | { readonly type: "text"; readonly text: string }
+  /** `data` is base64. */
+  | { readonly type: "image"; readonly mimeType: string; readonly data: string };
+
+export interface Outcome {
+  readonly content: readonly OutcomeBlock[];
+  readonly isError: boolean;
+  /** For display only; never reaches the model. */
+  readonly data?: Json;
+}
+
+/** An entry of the model's context. Texts are whole strings again (`textOf` reads them); images are blob references. */
+export type TranscriptEntry =
+  | EntryOf<"message.user">
+  | EntryOf<"message.assistant">
+  | EntryOf<"message.tool">
+  | EntryOf<"line">
+  | EntryOf<"compaction">;
+
+/** One tool call of an assistant message, under its author's labels. */
+export interface Call {
+  /** Entry id of the assistant message; with `index` the call's key. */
+  readonly assistant: string;
+  readonly index: number;
+  readonly callId: string;
+  readonly name: string;
+  /** Validated input. */
+  readonly input: JsonObject;
+  readonly label: Label;
+  /** Running it twice does no harm. */
+  readonly replaySafe: boolean;
+  /** Present: a person must allow exactly this input first. */
+  readonly confirm?: { readonly description?: string } | undefined;
+  /** Validates an input that a person edited; throws with the reason. */
+  readonly check?: ((input: JsonObject) => JsonObject) | undefined;
+}
+
+export interface Question {
+  /** The engine's own key for this question within the run: asking again after a restart finds the same approval. */
+  readonly key: string;
+  readonly kind: "tool" | "question";
+  readonly tool?: string;
+  readonly input?: Json;
+  readonly description?: string;
+  readonly suggestions?: Json[];
+  readonly questions?: Json[];
+  readonly check?: ((input: JsonObject) => JsonObject) | undefined;
+}
+
+export interface Answer {
+  readonly outcome: "allowed" | "denied" | "expired" | "withdrawn";
+  readonly message?: string;
+  readonly answers?: JsonObject;
+  /** The input as a person edited it, validated. */
+  readonly input?: JsonObject;
+  readonly always?: boolean;
+}
+
+/** A message that joined the run at a safe point; it is in the log and in `transcript()` by now. */
+export type Steer = EntryOf<"message.user"> | EntryOf<"line">;
+
+/** What the runtime lends an engine for one run. Every promise rejects if its commit failed; the signal fires then too. */
+export interface Run extends EngineSession {
+  readonly commandId: string;
+  /** Aborts when the command is cancelled, the host drains, or a commit failed. */
+  readonly signal: AbortSignal;
+  /** The session's settings now. `tools`: the deferred tools that this conversation has activated. */
+  settings(): {
+    readonly model?: string;
+    readonly reasoning?: Reasoning;
+    readonly tools: readonly string[];
+  };
+  /** The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then what that kept. */
+  transcript(): TranscriptEntry[];
+  /** The bytes of an image or text blob of this session. */
+  blob(sha256: string): Uint8Array | undefined;
+  /** Writes entries in one transaction; settles when they are durable. Entries come back in order. */
+  append(drafts: readonly Draft[]): Promise<EntryOf<Draft["kind"]>[]>;
+  /** Shows what streams now: the whole so far, never stored. Cheap; call it per delta. */
+  partial(partial: Omit<Partial, "commandId">): void;
+  /**
+   * One call through its whole order: a recorded outcome is returned; a call an earlier process left open runs again
+   * only if it is `read` or replay-safe, else its interrupted outcome is recorded; `confirm` asks and waits; then the
+   * durable intent, the effect, the durable outcome. A throw of `effect` becomes an error outcome.
+   */
+  call(
+    call: Call,
+    effect: (input: JsonObject, signal: AbortSignal) => Promise<Outcome>,
+  ): Promise<Outcome>;
+  /** Asks a person and waits, across restarts. */
+  ask(question: Question): Promise<Answer>;
+  /** The person is no longer needed: the harness answered by itself or died. */
+  withdrawQuestion(key: string, reason: string): Promise<void>;
+  /** Takes the steers and lines that arrived, at a safe point: each becomes a message of this run. Empty without I/O when there are none. */
+  steers(): Promise<Steer[]>;
+  /** Usage of calls that stand in no entry (a summary that failed, a title). */
+  addUsage(usage: Usage): void;
+}

@@ -1,0 +1,16 @@
+// What a host lends the runtime beside storage: time, ids and digests. Nothing below `host/` reads a clock by itself.
+
+export interface Platform {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** `length` characters of [0-9a-z], unguessable. */
+  randomId(length: number): string;
+  /** SHA-256 in hex, of UTF-8 text or bytes. */
+  sha256(data: string | Uint8Array): string;
+  /** Calls `wake` once after `ms` and never before; the answer cancels it. It does not keep a process alive. */
+  after(ms: number, wake: () => void): () => void;
+  /** Calls `work` soon, after pending I/O had its turn. */
+  soon(work: () => void): void;
+  /** Tells of a fault that has no caller: a bug, or a failed sync (after which the host ends the process). */
+  report(error: unknown): void;
+}

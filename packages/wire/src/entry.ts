@@ -1,0 +1,171 @@
+// Entries: the rows of a session's log. Closed in one version, open at the door: an unknown kind from a newer
+// peer is kept and shown as unknown.
+
+import * as z from "zod";
+import { AssistantBlock, BlobRef, Reasoning, Text, ToolBlock, Usage } from "./content.ts";
+import { Json, JsonObject } from "./json.ts";
+
+export const Terminal = z.enum([
+  "completed",
+  "failed",
+  "cancelled",
+  "interrupted",
+  "outcome_unknown",
+]);
+export type Terminal = z.infer<typeof Terminal>;
+
+/** Types of admitted work that an engine executes. */
+export const WorkType = z.enum(["prompt", "compact", "mail", "outside"]);
+export type WorkType = z.infer<typeof WorkType>;
+
+export const Label = z.enum(["read", "write"]);
+export type Label = z.infer<typeof Label>;
+
+const images = z.array(BlobRef).optional();
+
+/** The data of each kind of entry. */
+export const entryData = {
+  /** Admitted work, with its text as given. */
+  "command.queued": z.object({
+    type: WorkType,
+    text: Text,
+    images,
+    delivery: z.enum(["follow_up", "steer", "reject"]).optional(),
+    /** For work that nobody admitted: who opened it. */
+    source: z.string().optional(),
+  }),
+  /** A cancellation's intent, with the text of what it cancels for resubmission. */
+  "command.cancelled": z.object({ text: Text, images, was: z.enum(["pending", "running"]) }),
+  /** A command's text where the model reads it. `steers` names the run that it joined. */
+  "message.user": z.object({ text: Text, images, steers: z.string().optional() }),
+  "message.assistant": z.object({
+    content: z.array(AssistantBlock),
+    provider: z.string().optional(),
+    api: z.string().optional(),
+    model: z.string().optional(),
+    usage: Usage.optional(),
+    stop: z.enum(["stop", "length", "calls", "error", "aborted"]),
+    error: z.string().optional(),
+  }),
+  /** A call's outcome. `content` is for the model, `data` for display only. */
+  "message.tool": z.object({
+    assistant: z.string(),
+    index: z.int().nonnegative(),
+    callId: z.string(),
+    name: z.string(),
+    content: z.array(ToolBlock),
+    isError: z.boolean(),
+    data: Json.optional(),
+    /** The process died in the call, or the call was given up: its effect is unknown. */
+    interrupted: z.literal(true).optional(),
+  }),
+  /** An operator line: recorded for the model, starts no run. */
+  line: z.object({ text: Text }),
+  "run.started": z.object({ type: WorkType, engine: z.string() }),
+  "run.recovered": z.object({ recoveries: z.int().positive() }),
+  "run.settled": z.object({
+    terminal: Terminal,
+    answer: Text,
+    usage: Usage,
+    toolCalls: z.int().nonnegative(),
+    diagnostic: z.string().optional(),
+    /** What the command was when it ended: waiting, running, or part of another command's run. */
+    was: z.enum(["pending", "running", "joined"]),
+    /** A cancelled command's terminal carries the cancellation's metadata. */
+    meta: JsonObject.optional(),
+  }),
+  /** The intent of a call, durable before its effect. `input` stands here only where a person edited it. */
+  "call.started": z.object({
+    assistant: z.string(),
+    index: z.int().nonnegative(),
+    callId: z.string(),
+    name: z.string(),
+    label: Label,
+    replaySafe: z.boolean(),
+    digest: z.string(),
+    input: JsonObject.optional(),
+  }),
+  "approval.asked": z.object({
+    approvalId: z.string(),
+    kind: z.enum(["tool", "question"]),
+    assistant: z.string().optional(),
+    index: z.int().nonnegative().optional(),
+    tool: z.string().optional(),
+    input: Json.optional(),
+    digest: z.string(),
+    description: Text.optional(),
+    suggestions: z.array(Json).optional(),
+    questions: z.array(Json).optional(),
+    expiresAt: z.string(),
+  }),
+  "approval.answered": z.object({
+    approvalId: z.string(),
+    allow: z.boolean(),
+    message: Text.optional(),
+    answers: JsonObject.optional(),
+    input: JsonObject.optional(),
+    /** SHA-256 of the canonical JSON of the input that may run. */
+    digest: z.string(),
+    always: z.boolean().optional(),
+  }),
+  "approval.withdrawn": z.object({ approvalId: z.string(), reason: z.string() }),
+  "approval.expired": z.object({ approvalId: z.string() }),
+  /** What stood before `firstKept` on this branch is replaced by `summary` for the model. */
+  compaction: z.object({
+    summary: Text,
+    firstKept: z.string().optional(),
+    tokensBefore: z.number(),
+    automatic: z.boolean(),
+    usage: Usage.optional(),
+  }),
+  /** The leaf moved to the root: what follows is a new conversation. */
+  "conversation.started": z.object({}),
+  "session.changed": z.object({
+    title: z.string().optional(),
+    model: z.string().optional(),
+    reasoning: Reasoning.optional(),
+    leaf: z.string().optional(),
+    /** Names of deferred tools that this conversation has activated, all of them. */
+    tools: z.array(z.string()).optional(),
+  }),
+} as const;
+
+export type Kind = keyof typeof entryData;
+export type EntryData = { [K in Kind]: z.infer<(typeof entryData)[K]> };
+
+const shape = {
+  seq: z.int().positive(),
+  id: z.string(),
+  at: z.string(),
+  kind: z.string(),
+  commandId: z.string().optional(),
+  requestId: z.string().optional(),
+  parent: z.string().optional(),
+  by: z.string().optional(),
+  data: JsonObject,
+  meta: JsonObject.optional(),
+};
+
+/** An entry of any kind, as it crosses a process. `at` is RFC 3339 UTC. */
+export const Entry = z.object(shape);
+export type Entry = z.infer<typeof Entry>;
+
+type Frame = Omit<Entry, "kind" | "data">;
+export type EntryOf<K extends Kind> = Frame & { kind: K; data: EntryData[K] };
+export type KnownEntry = { [K in Kind]: EntryOf<K> }[Kind];
+
+/** The entry with the type of its kind, where this version knows the kind. Its data was checked where it came in. */
+export function known(entry: Entry): KnownEntry | undefined {
+  return isKind(entry.kind) ? (entry as KnownEntry) : undefined;
+}
+
+function isKind(kind: string): kind is Kind {
+  return Object.hasOwn(entryData, kind);
+}
+
+/** Parses an entry at a door: the frame always, the data where the kind is known. */
+export function parseEntry(value: unknown): Entry {
+  const entry = Entry.parse(value);
+  if (isKind(entry.kind)) entryData[entry.kind].parse(entry.data);
+  return entry;
+}

@@ -1,0 +1,205 @@
+// The fold law: a baseline at head h2 equals the fold of the baseline at h1 and the entries h1..h2 (partials aside).
+//
+// Owner and clients run this one code: the owner to derive a session's row in the transaction of its entries, a
+// client to follow a stream. Pure; an entry of an unknown kind only moves the head.
+
+import { addUsage, type BlobRef, type Text } from "./content.ts";
+import { type Entry, type EntryOf, known } from "./entry.ts";
+import { utf8Bytes } from "./id.ts";
+import type { Approval, Baseline, PendingCommand, SessionInfo } from "./session.ts";
+
+export const baselineEntries = 200;
+export const baselineBytes = 1_048_576;
+const pendingText = 4_096;
+const previewText = 200;
+
+/** What one entry does to a session's info. */
+export function projectSession(before: SessionInfo, recorded: Entry): SessionInfo {
+  const info: SessionInfo = { ...before, head: recorded.seq, lastAt: recorded.at };
+  const entry = known(recorded);
+  if (!entry) return info;
+  switch (entry.kind) {
+    case "command.queued":
+      info.pending++;
+      break;
+    case "run.started":
+      info.pending--;
+      info.state = "running";
+      break;
+    case "message.user":
+      if (entry.data.steers !== undefined) info.pending--;
+      info.leaf = entry.id;
+      info.preview = preview(entry.data.text);
+      break;
+    case "message.assistant": {
+      info.leaf = entry.id;
+      const text = entry.data.content.find((block) => block.type === "text");
+      if (text) info.preview = preview(text.text);
+      break;
+    }
+    case "message.tool":
+    case "compaction":
+      info.leaf = entry.id;
+      break;
+    case "line":
+      info.leaf = entry.id;
+      info.preview = preview(entry.data.text);
+      break;
+    case "run.settled":
+      if (entry.data.was === "pending") info.pending--;
+      if (entry.data.was === "running") {
+        info.turns++;
+        info.state = "idle";
+      }
+      info.usage = addUsage(info.usage, entry.data.usage);
+      break;
+    case "approval.asked":
+      info.approvals++;
+      break;
+    case "approval.answered":
+    case "approval.withdrawn":
+    case "approval.expired":
+      info.approvals--;
+      break;
+    case "conversation.started":
+      delete info.leaf;
+      break;
+    case "session.changed": {
+      const { title, model, reasoning, leaf } = entry.data;
+      if (title !== undefined) info.title = title;
+      if (model !== undefined) info.model = model;
+      if (reasoning !== undefined) info.reasoning = reasoning;
+      if (leaf !== undefined) info.leaf = leaf;
+      break;
+    }
+    case "command.cancelled":
+    case "run.recovered":
+    case "call.started":
+      break;
+  }
+  info.state = stateOf(info);
+  return info;
+}
+
+function stateOf(info: SessionInfo): SessionInfo["state"] {
+  const runs = info.state === "running" || info.state === "waiting";
+  if (runs) return info.approvals > 0 ? "waiting" : "running";
+  return info.pending > 0 ? "queued" : "idle";
+}
+
+/** What one entry does to a baseline. */
+export function foldBaseline(before: Baseline, recorded: Entry): Baseline {
+  const after: Baseline = {
+    ...before,
+    head: recorded.seq,
+    session: projectSession(before.session, recorded),
+    ...bounded([...before.entries, recorded], before.more),
+  };
+  const entry = known(recorded);
+  if (!entry) return after;
+  switch (entry.kind) {
+    case "command.queued":
+      after.pending = [...before.pending, pendingOf(entry)];
+      break;
+    case "run.started":
+      after.pending = without(before.pending, entry.commandId);
+      after.running = { commandId: entry.commandId!, startedAt: entry.at };
+      break;
+    case "message.user":
+      if (entry.data.steers !== undefined) after.pending = without(before.pending, entry.commandId);
+      break;
+    case "run.settled":
+      after.pending = without(before.pending, entry.commandId);
+      if (before.running?.commandId === entry.commandId) delete after.running;
+      break;
+    case "approval.asked":
+      after.approvals = [...before.approvals, approvalOf(entry)];
+      break;
+    case "approval.answered":
+    case "approval.withdrawn":
+    case "approval.expired": {
+      const { approvalId } = entry.data;
+      after.approvals = before.approvals.filter((it) => it.approvalId !== approvalId);
+      break;
+    }
+    case "message.assistant":
+    case "message.tool":
+      // A partial shows what is not stored yet; the stored message replaces it.
+      if (before.running?.partial) {
+        const { partial: _, ...running } = before.running;
+        after.running = running;
+      }
+      break;
+    case "command.cancelled":
+    case "line":
+    case "run.recovered":
+    case "call.started":
+    case "compaction":
+    case "conversation.started":
+    case "session.changed":
+      break;
+  }
+  return after;
+}
+
+/** The newest entries that fit in `limit` entries and 1 MiB of JSON, oldest first. */
+export function bounded(
+  entries: readonly Entry[],
+  more: boolean,
+  limit: number = baselineEntries,
+): { entries: Entry[]; more: boolean } {
+  let start = entries.length;
+  let bytes = 0;
+  while (start > 0 && entries.length - start < limit) {
+    bytes += utf8Bytes(JSON.stringify(entries[start - 1]));
+    if (bytes > baselineBytes && start < entries.length) break;
+    start--;
+  }
+  return { entries: entries.slice(start), more: more || start > 0 };
+}
+
+export function pendingOf(entry: EntryOf<"command.queued">): PendingCommand {
+  return {
+    commandId: entry.commandId!,
+    ...(entry.requestId === undefined ? {} : { requestId: entry.requestId }),
+    type: entry.data.type,
+    text: cut(textOf(entry.data.text), pendingText),
+    at: entry.at,
+  };
+}
+
+export function approvalOf(entry: EntryOf<"approval.asked">): Approval {
+  const { assistant: _assistant, index: _index, description, ...asked } = entry.data;
+  return {
+    ...asked,
+    ...(description === undefined ? {} : { description: textOf(description) }),
+    commandId: entry.commandId!,
+    askedAt: entry.at,
+    state: "pending",
+  };
+}
+
+function without(pending: PendingCommand[], commandId: string | undefined): PendingCommand[] {
+  return pending.filter((it) => it.commandId !== commandId);
+}
+
+/** The text itself; for a blob, what it is. */
+export function textOf(text: Text): string {
+  return typeof text === "string" ? text : describeBlob(text);
+}
+
+/** What stands where a long text was put aside: a person sees that there is more and how much. */
+export function describeBlob(ref: BlobRef): string {
+  return `[${ref.bytes} bytes of ${ref.mimeType}]`;
+}
+
+function preview(text: Text): string {
+  return cut(textOf(text).replace(/\s+/g, " ").trim(), previewText);
+}
+
+/** The first `units` UTF-16 units, never half of a surrogate pair. */
+export function cut(text: string, units: number): string {
+  if (text.length <= units) return text;
+  const end = /[\ud800-\udbff]/.test(text[units - 1]!) ? units - 1 : units;
+  return text.slice(0, end);
+}

@@ -1,0 +1,61 @@
+export { AgentEvent } from "./agent-event.ts";
+export { Command, type CommandOf, Delivery, InlineImage, Receipt, Withdrawal } from "./command.ts";
+export {
+  addUsage,
+  AssistantBlock,
+  BlobRef,
+  CallBlock,
+  noUsage,
+  Reasoning,
+  Text,
+  ToolBlock,
+  Usage,
+} from "./content.ts";
+export {
+  Entry,
+  type EntryData,
+  type EntryOf,
+  entryData,
+  known,
+  type Kind,
+  type KnownEntry,
+  Label,
+  parseEntry,
+  Terminal,
+  WorkType,
+} from "./entry.ts";
+export { Fault, faultBody, type FaultCode, faultStatus } from "./fault.ts";
+export {
+  approvalOf,
+  baselineBytes,
+  baselineEntries,
+  bounded,
+  cut,
+  describeBlob,
+  foldBaseline,
+  pendingOf,
+  projectSession,
+  textOf,
+} from "./fold.ts";
+export {
+  AgentName,
+  ApprovalId,
+  CommandId,
+  EntryId,
+  RequestId,
+  SessionId,
+  utf8Bytes,
+} from "./id.ts";
+export { canonicalJson, Json, JsonObject } from "./json.ts";
+export {
+  AgentInfo,
+  Approval,
+  Attention,
+  Baseline,
+  Found,
+  Partial,
+  PendingCommand,
+  SessionInfo,
+  SessionState,
+  Settlement,
+} from "./session.ts";

@@ -1,0 +1,28 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "node",
+          include: ["{packages,apps}/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
+          isolate: false,
+          pool: "threads",
+          testTimeout: 30_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({ wrangler: { configPath: "./packages/runtime/workers/wrangler.jsonc" } }),
+        ],
+        test: {
+          name: "workers",
+          include: ["packages/*/workers/**/*.workers.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
