@@ -1,0 +1,1 @@
+export { errorOutcome, outcomeOf, type Tool, type ToolContext, type ToolSwitches } from "./tool.ts";

@@ -1,0 +1,114 @@
+// A tool: what an agent's author writes and any engine can run.
+//
+// A tool knows nothing of models, logs or approvals. Its labels are its author's word: `read` and replay-safe calls run
+// again after a crash, `confirm` waits for a person, and no remote party's hint lowers either.
+
+import type { Outcome, OutcomeBlock } from "@lichen/runtime";
+import { Json, type JsonObject, type Label } from "@lichen/wire";
+
+export interface Tool {
+  readonly name: string;
+  /** For the model: what the tool does and when to use it. */
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: JsonObject;
+  readonly label: Label;
+  /** Running it twice with the same input does no harm. */
+  readonly replaySafe?: boolean;
+  /** A person must allow each call. A function answers what to tell that person, or undefined where this call needs nobody. */
+  readonly confirm?: boolean | ((input: JsonObject) => string | undefined);
+  /** Hidden from the model until the conversation activates it. */
+  readonly deferred?: boolean;
+  /** `sequential` never runs beside another call of the same message. */
+  readonly executionMode?: "parallel" | "sequential";
+  /** The validated input; throws with a reason that a model and a person can read. Must accept what it returned. */
+  parse(input: unknown): JsonObject;
+  /**
+   * Does the work. An object with a `content` array is the result as it stands, a string is its text, and anything
+   * else becomes JSON text. A throw is an error result that the model reads.
+   */
+  execute(input: JsonObject, context: ToolContext): unknown;
+}
+
+export interface ToolContext {
+  /** The agent's working directory. */
+  readonly cwd: string;
+  /** Aborts when the run is cancelled or its process drains. */
+  readonly signal: AbortSignal;
+  readonly session: {
+    readonly agent: string;
+    readonly session: string;
+    readonly commandId: string;
+  };
+  readonly tools: ToolSwitches;
+  /** Shows what the tool has put out so far (the whole of it); never stored. */
+  output(text: string): void;
+  readonly sessionManager?: {
+    /** The caller's own name of the session. */
+    getSessionId(): string;
+    getHeader(): Json;
+    getBranch(): Json[];
+  };
+}
+
+/** The tools of one conversation. */
+export interface ToolSwitches {
+  /** Names that the model sees now. */
+  active(): string[];
+  /** All tools of the agent, deferred ones too. */
+  registered(): { name: string; description: string; deferred: boolean }[];
+  /** Shows deferred tools to the model from its next request on, for the rest of the conversation. Answers what is new. */
+  activate(names: readonly string[]): Promise<string[]>;
+}
+
+/** What an `execute` returned, as an outcome. */
+export function outcomeOf(result: unknown): Outcome {
+  if (isResult(result)) {
+    const shown = Json.safeParse(result.data ?? result.details);
+    return {
+      content: result.content.map(blockOf),
+      isError: result.isError === true,
+      ...(shown.success ? { data: shown.data } : {}),
+    };
+  }
+  const text = typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
+  return { content: [{ type: "text", text }], isError: false };
+}
+
+/** An outcome that tells the model of a failure. */
+export function errorOutcome(reason: string): Outcome {
+  return { content: [{ type: "text", text: reason }], isError: true };
+}
+
+interface ToolResult {
+  content: unknown[];
+  isError?: unknown;
+  data?: unknown;
+  details?: unknown;
+}
+
+function isResult(value: unknown): value is ToolResult {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "content" in value &&
+    Array.isArray(value.content)
+  );
+}
+
+/** A block of text or of an image (base64); any other block is shown to the model as its JSON. */
+function blockOf(block: unknown): OutcomeBlock {
+  if (typeof block === "object" && block !== null && "type" in block) {
+    if (block.type === "text" && "text" in block && typeof block.text === "string")
+      return { type: "text", text: block.text };
+    if (
+      block.type === "image" &&
+      "data" in block &&
+      typeof block.data === "string" &&
+      "mimeType" in block &&
+      typeof block.mimeType === "string"
+    )
+      return { type: "image", mimeType: block.mimeType, data: block.data };
+  }
+  return { type: "text", text: JSON.stringify(block) ?? "null" };
+}
