@@ -1,0 +1,10 @@
+export {
+  type Effect,
+  type EngineScript,
+  type Move,
+  scriptedEngine,
+  type ScriptedEngineOptions,
+  type ScriptedToolCall,
+  type Seen,
+  textOutcome,
+} from "./scripted-engine.ts";
