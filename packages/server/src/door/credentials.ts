@@ -1,0 +1,90 @@
+// Tells who a request comes from, by its bearer token or its cookie.
+//
+//   Tokens are known by their SHA-256 alone and compared in constant time.
+//   A cookie says nothing of the token it was exchanged for: it is a signed name with an end, and it is void as soon
+//   as its token is (rotated or revoked).
+
+import { isEqual, sign } from "./proof.ts";
+import type { Principal } from "./rights.ts";
+
+/** A token as a host keeps it. */
+export interface KnownToken {
+  /** `owner`, or `tok_…`. */
+  readonly id: string;
+  /** SHA-256 of the token in hex. */
+  readonly sha256: string;
+  readonly principal: Principal;
+}
+
+/** What a door needs of the place that keeps tokens. */
+export interface TokenBook {
+  /** The tokens that are good now. */
+  tokens(): readonly KnownToken[];
+  sha256(text: string): string;
+  /** HMAC-SHA-256 of the nonce under the owner's token, in hex. */
+  prove(nonce: string): Promise<string>;
+}
+
+export const cookieName = "lichen";
+const cookieSeconds = 30 * 24 * 3_600;
+const nobody: Principal = { kind: "none" };
+
+export class Credentials {
+  readonly #book: TokenBook;
+  readonly #now: () => number;
+
+  constructor(book: TokenBook, now: () => number) {
+    this.#book = book;
+    this.#now = now;
+  }
+
+  /** Who asks. A bearer token is decided at once; only a cookie needs to be waited for. */
+  identify(headers: Headers): Principal | Promise<Principal> {
+    const authorization = headers.get("authorization");
+    if (authorization !== null) {
+      const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization);
+      return (bearer && this.#known(bearer[1]!)?.principal) ?? nobody;
+    }
+    const cookie = headers.get("cookie");
+    return cookie === null ? nobody : this.#ofCookies(cookie);
+  }
+
+  /** The value of `Set-Cookie` for a good token; undefined for another. */
+  async exchange(token: string, isSecure: boolean): Promise<string | undefined> {
+    const known = this.#known(token);
+    if (!known) return undefined;
+    const end = Math.floor(this.#now() / 1000) + cookieSeconds;
+    const value = `${known.id}.${end}.${await this.#seal(known, end)}`;
+    return setCookie(value, cookieSeconds, isSecure);
+  }
+
+  /** Which token this is, compared with every known one whatever the outcome. */
+  #known(token: string): KnownToken | undefined {
+    const digest = this.#book.sha256(token);
+    let found: KnownToken | undefined;
+    for (const known of this.#book.tokens()) if (isEqual(known.sha256, digest)) found = known;
+    return found;
+  }
+
+  async #ofCookies(header: string): Promise<Principal> {
+    for (const pair of header.split(";")) {
+      const parts = /^ *([^=]+)=([A-Za-z0-9_-]{1,80})\.(\d{1,12})\.([0-9a-f]{64}) *$/.exec(pair);
+      if (parts?.[1] !== cookieName) continue;
+      const known = this.#book.tokens().find((token) => token.id === parts[2]);
+      const end = Number(parts[3]);
+      if (!known || end * 1000 <= this.#now()) continue;
+      if (isEqual(await this.#seal(known, end), parts[4]!)) return known.principal;
+    }
+    return nobody;
+  }
+
+  #seal(known: KnownToken, end: number): Promise<string> {
+    return sign(known.sha256, `cookie ${known.id} ${end}`);
+  }
+}
+
+/** `Set-Cookie` for the host's one cookie: no script reads it, no other site's page sends it. */
+export function setCookie(value: string, seconds: number, isSecure: boolean): string {
+  const secure = isSecure ? "; Secure" : "";
+  return `${cookieName}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+}

@@ -1,0 +1,215 @@
+// The session door of a host: every request passes the guard, is told who it is, and meets its route.
+//
+//   The order of refusals is fixed: Host and Origin (403), a host that starts or drains (503), no credential (401),
+//   no such route (404) or method (405), a missing right (403); only then is a body read.
+//   Nothing but a refusal's own words leaves: a bug is an id that the log has.
+
+import type { Agent, HostFrame, Platform, Sink, Subscription } from "@lichen/runtime";
+import { AgentName, Fault } from "@lichen/wire";
+import { type Context, Hono } from "hono";
+import { answerThrown, type BugLog, json, noContent, pathOf, refusal } from "./answer.ts";
+import { check, readJson, readQuery } from "./body.ts";
+import { Credentials, setCookie, type TokenBook } from "./credentials.ts";
+import { createGuard, type GuardOptions } from "./guard.ts";
+import { checkNonce } from "./proof.ts";
+import { demand, type Principal } from "./rights.ts";
+import {
+  type Ask,
+  type Deed,
+  deedOf,
+  nameReader,
+  type Route,
+  withoutBody,
+  wrongMethod,
+} from "./route.ts";
+import { cursorOf, sessionRoutesTable } from "./session-routes.ts";
+import { HealthQuery, LoginBody, NoQuery } from "./shapes.ts";
+import { Streams } from "./streams.ts";
+
+/** The version of the wire that this door speaks. */
+export const wireVersion = 1;
+
+/** What a door needs of the one who owns the agents. */
+export interface DoorOwner {
+  agents(): readonly Agent[];
+  /** Undefined, or a `Fault`, for a name that is not known. */
+  agent(name: string): Agent | undefined;
+  observeHost(sink: Sink<HostFrame>, options?: { after?: string }): Subscription;
+}
+
+export interface DoorOptions extends GuardOptions {
+  /** Undefined while the host starts: then everything but `/health` is 503. */
+  readonly owner: () => DoorOwner | undefined;
+  readonly tokens: TokenBook;
+  /** What this host can do beyond the basic routes; newer clients leave out what is not named. */
+  readonly features: readonly string[];
+  readonly platform: Pick<Platform, "now" | "after">;
+  readonly log: BugLog;
+}
+
+export interface Door {
+  readonly app: Hono;
+  /** How many event streams are open. */
+  readonly openStreams: number;
+  /** Admits nothing more (503) and ends every stream at a place from which its reader can go on. */
+  drain(): void;
+}
+
+export function createDoor(options: DoorOptions): Door {
+  const streams = new Streams(options.platform.after);
+  const credentials = new Credentials(options.tokens, options.platform.now);
+  const guard = createGuard(options);
+  let isDraining = false;
+
+  const app = new Hono({ getPath: (request) => pathOf(request.url) });
+
+  /** Runs a route's own part inside what is common to all: the guard before, the one table of refusals after. */
+  const enter =
+    (run: (request: Request) => Response | Promise<Response>) =>
+    async (context: Context): Promise<Response> => {
+      const request = context.req.raw;
+      try {
+        guard(request.headers);
+        const answer = await run(request);
+        return request.method === "HEAD" ? withoutBody(answer) : answer;
+      } catch (error) {
+        return answerThrown(error, request, options.log);
+      }
+    };
+
+  const health = async (request: Request): Promise<Response> => {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return wrongMethod(request.method, ["GET"]);
+    const { challenge } = readQuery(request, HealthQuery);
+    const status = isDraining ? "draining" : options.owner() ? "ok" : "starting";
+    const proof =
+      challenge === undefined ? {} : { proof: await options.tokens.prove(checkNonce(challenge)) };
+    return json(
+      { status, wire: wireVersion, features: options.features, ...proof },
+      status === "ok" ? 200 : 503,
+    );
+  };
+
+  const login = async (request: Request): Promise<Response> => {
+    if (request.method !== "POST") return wrongMethod(request.method, ["POST"]);
+    const { token } = await readJson(request, LoginBody);
+    const cookie = await credentials.exchange(token, isSecure(request));
+    if (cookie === undefined) throw new Fault("unauthenticated", "That token is not known here.");
+    return noContent({ "set-cookie": cookie });
+  };
+
+  const logout = (request: Request): Response => {
+    if (request.method !== "POST") return wrongMethod(request.method, ["POST"]);
+    return noContent({ "set-cookie": setCookie("", 0, isSecure(request)) });
+  };
+
+  const isSecure = (request: Request): boolean =>
+    request.url.startsWith("https:") || options.publicUrl?.startsWith("https:") === true;
+
+  /** The owner, or 503; and who asks, or 401. */
+  const admit = async (request: Request): Promise<{ owner: DoorOwner; principal: Principal }> => {
+    const owner = options.owner();
+    if (isDraining || !owner)
+      throw new Fault(
+        "unavailable",
+        `The host is ${isDraining ? "going down" : "starting"}: try again in a moment.`,
+      );
+    const known = credentials.identify(request.headers);
+    const principal = known instanceof Promise ? await known : known;
+    if (principal.kind === "none") demand(principal, "read");
+    return { owner, principal };
+  };
+
+  const hostRoute = (
+    path: string,
+    run: (request: Request, owner: DoorOwner) => Response | Promise<Response>,
+  ): void => {
+    app.all(
+      path,
+      enter(async (request) => {
+        const { owner, principal } = await admit(request);
+        if (request.method !== "GET" && request.method !== "HEAD")
+          return wrongMethod(request.method, ["GET"]);
+        demand(principal, "readAll");
+        return run(request, owner);
+      }),
+    );
+  };
+
+  const agentRoute = (route: Route): void => {
+    const path = `/agents/:agent${route.path}`;
+    app.all(
+      path,
+      enter(async (request) => {
+        const { owner, principal } = await admit(request);
+        const deed = deedOf(route, request.method);
+        if (!deed) return wrongMethod(request.method, Object.keys(route.methods));
+        const name = nameReader(path, request.url);
+        const agentName = check(AgentName, name("agent"), "agent");
+        const target = path.includes(":session")
+          ? { agent: agentName, session: name("session") }
+          : undefined;
+        demandOne(principal, deed, target);
+        const agent = owner.agent(agentName);
+        if (!agent) throw new Fault("unknown_agent", `There is no agent "${agentName}" here.`);
+        const ask: Ask = {
+          request,
+          agent,
+          name,
+          demand: (right) => demand(principal, right, target),
+          streams,
+        };
+        return deed.run(ask);
+      }),
+    );
+  };
+
+  app.all("/health", enter(health));
+  app.all("/login", enter(login));
+  app.all("/logout", enter(logout));
+  hostRoute("/agents", async (request, owner) => {
+    readQuery(request, NoQuery);
+    return json({ agents: await Promise.all(owner.agents().map((agent) => agent.info())) });
+  });
+  hostRoute("/events", (request, owner) => {
+    const after = cursorOf(request);
+    return streams.watch<HostFrame>((sink) =>
+      owner.observeHost(sink, after === undefined ? {} : { after }),
+    );
+  });
+  for (const route of sessionRoutesTable) agentRoute(route);
+  app.notFound(
+    enter(async (request) => {
+      await admit(request);
+      return refusal(new Fault("unknown_route", "There is no such route on this host."));
+    }),
+  );
+
+  return {
+    app,
+    get openStreams() {
+      return streams.size;
+    },
+    drain: () => {
+      isDraining = true;
+      streams.drain();
+    },
+  };
+}
+
+/** Lets in who has one of the rights that a deed may need; the last one's refusal is the answer. */
+function demandOne(
+  principal: Principal,
+  deed: Deed,
+  target: { agent: string; session: string } | undefined,
+): void {
+  let refused: unknown;
+  for (const right of deed.rights) {
+    try {
+      return demand(principal, right, target);
+    } catch (error) {
+      refused = error;
+    }
+  }
+  throw refused;
+}

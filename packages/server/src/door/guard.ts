@@ -1,0 +1,55 @@
+// The door's first question: was this request meant for this host, and does it come from no other site's page?
+//
+//   Host must be a name the host listens as or was told of: a foreign name that resolves here is refused.
+//   Origin, where a browser sends one, must be this host's own; so must the site of a request a page makes.
+
+import { Fault } from "@lichen/wire";
+
+export interface GuardOptions {
+  /** The `host:port` pairs that the host listens as now. */
+  readonly listensAs: () => Iterable<string>;
+  /** Names that stand in front: `name` for any port, or `name:port`. */
+  readonly allowedHosts?: readonly string[];
+  /** The address at which others reach this host. */
+  readonly publicUrl?: string;
+}
+
+/** Throws `denied` for a request that must not come in. */
+export type Guard = (headers: Headers) => void;
+
+export function createGuard(options: GuardOptions): Guard {
+  const told = new Set((options.allowedHosts ?? []).map((host) => host.toLowerCase()));
+  if (options.publicUrl !== undefined) told.add(new URL(options.publicUrl).host);
+  return (headers) => {
+    const host = headers.get("host")?.toLowerCase();
+    if (host === undefined || !isOurs(host))
+      throw new Fault(
+        "denied",
+        "The request's Host is none that this host listens as: add it to `allowedHosts` or `publicUrl`.",
+      );
+    const origin = headers.get("origin");
+    if (origin !== null && !isSameOrigin(origin, host))
+      throw new Fault("denied", "The request comes from a page of another origin.");
+    const site = headers.get("sec-fetch-site");
+    if (site !== null && site !== "same-origin" && site !== "none")
+      throw new Fault("denied", "The request comes from a page of another site.");
+  };
+
+  function isOurs(host: string): boolean {
+    for (const own of options.listensAs()) if (own === host) return true;
+    return told.has(host) || told.has(host.replace(/:\d{1,5}$/, ""));
+  }
+}
+
+/** Whether an origin is the one a page of `host` has, under either scheme (a proxy in front may end the TLS). */
+function isSameOrigin(origin: string, host: string): boolean {
+  const scheme = /^https?:\/\//.exec(origin)?.[0];
+  if (scheme === undefined) return false;
+  try {
+    const own = new URL(scheme + host);
+    return new URL(origin).origin === own.origin && own.origin === origin;
+  } catch {
+    // A Host that is no part of a URL has no origin.
+    return false;
+  }
+}

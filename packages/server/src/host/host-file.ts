@@ -1,0 +1,99 @@
+// `<state>/host.json`: where the host of a state directory listens, while it runs.
+//
+//   The file appears whole or not at all, for its owner's eyes only, and goes with a clean exit. One that a crash
+//   left behind harms nobody: a reader asks the listener to prove that it knows the token before it says anything.
+
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { Fault } from "@lichen/wire";
+import * as z from "zod";
+import { readCapped } from "../door/body.ts";
+import { isEqual, sign } from "../door/proof.ts";
+import { writePrivately } from "./private-file.ts";
+import { readOwnerToken } from "./token.ts";
+
+const HostFile = z.object({ url: z.url({ protocol: /^https?$/ }), pid: z.int().positive() });
+export type HostFile = z.infer<typeof HostFile>;
+
+/** Writes the file; the answer removes it again if it is still this host's. */
+export function writeHostFile(stateDir: string, file: HostFile): () => void {
+  writePrivately(hostPath(stateDir), JSON.stringify(file));
+  return () => {
+    const now = readHostFile(stateDir);
+    if (now?.pid === file.pid && now.url === file.url) rmSync(hostPath(stateDir), { force: true });
+  };
+}
+
+/** What the file says; undefined where there is none that can be read. */
+export function readHostFile(stateDir: string): HostFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(hostPath(stateDir), "utf8");
+  } catch {
+    // No host wrote one, or it is not ours to read: either way nobody is known to listen.
+    return undefined;
+  }
+  try {
+    return HostFile.parse(JSON.parse(text));
+  } catch {
+    // A torn or foreign file names no host.
+    return undefined;
+  }
+}
+
+/** How looking for the host of a state directory ended. */
+export type Connection =
+  | {
+      readonly found: "host";
+      readonly url: string;
+      readonly token: string;
+      readonly status: string;
+    }
+  /** None runs, or none answers. */
+  | { readonly found: "none" }
+  /** Somebody else listens at the address: nothing was told to them. */
+  | { readonly found: "stranger"; readonly url: string };
+
+/** More than a host's answer ever is. */
+const answerCap = 65_536;
+const Health = z.object({ status: z.string(), proof: z.string() });
+
+/** Finds the running host and makes it prove that it knows the token, before the token is sent anywhere. */
+export async function connectHost(
+  stateDir: string,
+  { timeoutMs = 2_000 }: { timeoutMs?: number } = {},
+): Promise<Connection> {
+  const file = readHostFile(stateDir);
+  const token = readOwnerToken(stateDir);
+  if (!file || token === undefined) return { found: "none" };
+  const nonce = randomBytes(32).toString("base64url");
+  let bytes: Uint8Array;
+  try {
+    const response = await fetch(new URL(`/health?challenge=${nonce}`, file.url), {
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    bytes = await readCapped(response, answerCap);
+  } catch (error) {
+    // What refuses, hangs or breaks off is no host that runs; only an answer can show a stranger.
+    return Fault.is(error) ? { found: "stranger", url: file.url } : { found: "none" };
+  }
+  const health = readHealth(bytes);
+  if (!health || !isEqual(health.proof, await sign(token, nonce)))
+    return { found: "stranger", url: file.url };
+  return { found: "host", url: file.url, token, status: health.status };
+}
+
+function readHealth(bytes: Uint8Array): z.infer<typeof Health> | undefined {
+  try {
+    return Health.parse(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    // Whoever answers like this is no host of ours; what else it is does not matter.
+    return undefined;
+  }
+}
+
+function hostPath(stateDir: string): string {
+  return join(stateDir, "host.json");
+}

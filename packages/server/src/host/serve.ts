@@ -1,0 +1,172 @@
+// Listens on a port for a door: the Node end of HTTP.
+//
+//   A port that is taken is no failure: the host takes a free one and says who holds the other.
+//   A request that is no HTTP, or comes too slowly or too large, is refused in the form of every refusal.
+
+import { type AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { networkInterfaces } from "node:os";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { Fault, faultBody, faultStatus } from "@lichen/wire";
+import { refusal } from "../door/answer.ts";
+import { portHolder } from "./port-holder.ts";
+
+export const defaultPort = 7387;
+
+const headersMs = 15_000;
+const requestMs = 120_000;
+const headerBytes = 16_384;
+
+export interface ServeOptions {
+  /** Where requests go: a door's `app.fetch`. */
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** 0 takes any free port. */
+  readonly port?: number;
+  /** An address of this computer; loopback unless told otherwise. */
+  readonly bind?: string;
+}
+
+export interface Served {
+  readonly url: string;
+  readonly port: number;
+  /** The port that was asked for and is taken, and by whom where the system says. */
+  readonly taken: { readonly port: number; readonly holder?: string } | undefined;
+  /** The `host:port` pairs that the server listens as. */
+  readonly listensAs: ReadonlySet<string>;
+  /** Takes no further connection; open ones may end by themselves until `graceMs` have passed. */
+  close(options: { graceMs: number }): Promise<void>;
+}
+
+export async function serveHost(options: ServeOptions): Promise<Served> {
+  const bind = options.bind ?? "127.0.0.1";
+  const wanted = options.port ?? defaultPort;
+  const answer = getRequestListener(options.fetch, {
+    errorHandler: () =>
+      refusal(new Fault("invalid", "The request's address or Host is not well-formed.")),
+  });
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      maxHeaderSize: headerBytes,
+      keepAliveTimeout: 5_000,
+      noDelay: true,
+    },
+    (incoming, outgoing) => void answer(incoming, outgoing),
+  );
+  server.on("clientError", refuseMalformed);
+  server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
+    refuseRaw(socket, 404, new Fault("unknown_route", "This host upgrades no connection."));
+  });
+
+  let taken: Served["taken"];
+  try {
+    await listen(server, wanted, bind);
+  } catch (error) {
+    if (wanted === 0 || !isCode(error, "EADDRINUSE")) throw error;
+    const holder = portHolder(wanted);
+    taken = { port: wanted, ...(holder === undefined ? {} : { holder }) };
+    await listen(server, 0, bind);
+  }
+  // The server is listening on TCP, so that its address is not a path.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${hostOf(isAnyAddress(bind) ? "127.0.0.1" : bind)}:${port}`,
+    port,
+    taken,
+    listensAs: namesOf(bind, port),
+    close: ({ graceMs }) => close(server, graceMs),
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ port, host, backlog: 1_024 }, () => {
+    server.off("error", reject);
+    resolve();
+  });
+  return promise.catch((error: unknown) => {
+    server.off("error", reject);
+    throw error;
+  });
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeIdleConnections();
+  const force = setTimeout(() => server.closeAllConnections(), graceMs);
+  await promise;
+  clearTimeout(force);
+}
+
+/** All names by which a server at this address can rightly be called. */
+function namesOf(bind: string, port: number): Set<string> {
+  const names = new Set<string>();
+  const add = (host: string) => {
+    names.add(`${hostOf(host)}:${port}`.toLowerCase());
+    if (port === 80) names.add(hostOf(host).toLowerCase());
+  };
+  const isAny = isAnyAddress(bind);
+  if (!isAny) add(bind);
+  if (isAny)
+    for (const addresses of Object.values(networkInterfaces()))
+      for (const { address } of addresses ?? []) add(address);
+  if (isAny || isLoopback(bind)) {
+    add("localhost");
+    add("127.0.0.1");
+    add("::1");
+  }
+  return names;
+}
+
+function hostOf(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}
+
+function isAnyAddress(bind: string): boolean {
+  return bind === "0.0.0.0" || bind === "::";
+}
+
+function isLoopback(bind: string): boolean {
+  return bind === "localhost" || bind === "::1" || bind.startsWith("127.");
+}
+
+/** Answers what the parser refused, before there is a request that a door could answer. */
+function refuseMalformed(error: Error, socket: Duplex): void {
+  if (isCode(error, "ECONNRESET") || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (isCode(error, "HPE_HEADER_OVERFLOW"))
+    refuseRaw(
+      socket,
+      431,
+      new Fault("too_large", `The headers are larger than ${headerBytes} bytes.`),
+    );
+  else if (isCode(error, "ERR_HTTP_REQUEST_TIMEOUT"))
+    refuseRaw(socket, 408, new Fault("invalid", "The request did not come whole in time."));
+  else refuseRaw(socket, faultStatus.invalid, new Fault("invalid", "This is not HTTP/1.1."));
+}
+
+function refuseRaw(socket: Duplex, status: number, fault: Fault): void {
+  const body = JSON.stringify(faultBody(fault));
+  const reason = { 400: "Bad Request", 404: "Not Found", 408: "Request Timeout" }[status];
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${reason ?? "Refused"}`,
+      "connection: close",
+      "content-type: application/json",
+      "x-content-type-options: nosniff",
+      `content-length: ${Buffer.byteLength(body)}`,
+      "",
+      body,
+    ].join("\r\n"),
+  );
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
