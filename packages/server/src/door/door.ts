@@ -69,7 +69,7 @@ export function createDoor(options: DoorOptions): Door {
     async (context: Context): Promise<Response> => {
       const request = context.req.raw;
       try {
-        guard(request.headers);
+        guard(request);
         const answer = await run(request);
         return request.method === "HEAD" ? withoutBody(answer) : answer;
       } catch (error) {
@@ -92,6 +92,7 @@ export function createDoor(options: DoorOptions): Door {
 
   const login = async (request: Request): Promise<Response> => {
     if (request.method !== "POST") return wrongMethod(request.method, ["POST"]);
+    readyOwner();
     const { token } = await readJson(request, LoginBody);
     const cookie = await credentials.exchange(token, isSecure(request));
     if (cookie === undefined) throw new Fault("unauthenticated", "That token is not known here.");
@@ -106,14 +107,18 @@ export function createDoor(options: DoorOptions): Door {
   const isSecure = (request: Request): boolean =>
     request.url.startsWith("https:") || options.publicUrl?.startsWith("https:") === true;
 
+  const readyOwner = (): DoorOwner => {
+    const owner = options.owner();
+    if (!isDraining && owner) return owner;
+    throw new Fault(
+      "unavailable",
+      `The host is ${isDraining ? "going down" : "starting"}: try again in a moment.`,
+    );
+  };
+
   /** The owner, or 503; and who asks, or 401. */
   const admit = async (request: Request): Promise<{ owner: DoorOwner; principal: Principal }> => {
-    const owner = options.owner();
-    if (isDraining || !owner)
-      throw new Fault(
-        "unavailable",
-        `The host is ${isDraining ? "going down" : "starting"}: try again in a moment.`,
-      );
+    const owner = readyOwner();
     const known = credentials.identify(request.headers);
     const principal = known instanceof Promise ? await known : known;
     if (principal.kind === "none") demand(principal, "read");

@@ -1,6 +1,7 @@
 // The door's first question: was this request meant for this host, and does it come from no other site's page?
 //
-//   Host must be a name the host listens as or was told of: a foreign name that resolves here is refused.
+//   Host must be a name the host listens as or was told of: a foreign name that resolves here is refused, and so is
+//   an absolute address of somebody else.
 //   Origin, where a browser sends one, must be this host's own; so must the site of a request a page makes.
 
 import { Fault } from "@lichen/wire";
@@ -15,14 +16,14 @@ export interface GuardOptions {
 }
 
 /** Throws `denied` for a request that must not come in. */
-export type Guard = (headers: Headers) => void;
+export type Guard = (request: Request) => void;
 
 export function createGuard(options: GuardOptions): Guard {
   const told = new Set((options.allowedHosts ?? []).map((host) => host.toLowerCase()));
   if (options.publicUrl !== undefined) told.add(new URL(options.publicUrl).host);
-  return (headers) => {
+  return ({ url, headers }) => {
     const host = headers.get("host")?.toLowerCase();
-    if (host === undefined || !isOurs(host))
+    if (host === undefined || !isOurs(host) || !isAddressedTo(url, host))
       throw new Fault(
         "denied",
         "The request's Host is none that this host listens as: add it to `allowedHosts` or `publicUrl`.",
@@ -39,6 +40,14 @@ export function createGuard(options: GuardOptions): Guard {
     for (const own of options.listensAs()) if (own === host) return true;
     return told.has(host) || told.has(host.replace(/:\d{1,5}$/, ""));
   }
+}
+
+/** Whether an absolute URL names this `Host`; the usual ports may be left out of it. */
+function isAddressedTo(url: string, host: string): boolean {
+  const start = url.indexOf("//") + 2;
+  const end = url.indexOf("/", start);
+  const authority = url.slice(start, end < 0 ? url.length : end).toLowerCase();
+  return authority === host || authority === host.replace(/:(80|443)$/, "");
 }
 
 /** Whether an origin is the one a page of `host` has, under either scheme (a proxy in front may end the TLS). */
