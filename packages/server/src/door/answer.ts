@@ -41,11 +41,17 @@ export type BugLog = (bug: { id: string; error: unknown; method: string; path: s
 /** The answer to whatever was thrown: a refusal as it is, a bug as an id that the log has. */
 export function answerThrown(error: unknown, request: Request, log: BugLog): Response {
   if (Fault.is(error) && error.code !== "internal") return refusal(error);
-  const id = `bug_${crypto.randomUUID()}`;
-  log({ id, error, method: request.method, path: pathOf(request.url) });
+  const id = tellBug(error, request, log);
   return refusal(
     new Fault("internal", `Something is broken here; the host's log has it as ${id}.`),
   );
+}
+
+/** Tells the log of a bug, and answers the id that the log has it by. */
+export function tellBug(error: unknown, request: Request, log: BugLog): string {
+  const id = `bug_${crypto.randomUUID()}`;
+  log({ id, error, method: request.method, path: pathOf(request.url) });
+  return id;
 }
 
 /** The path of an absolute URL as it came, without its query (which may hold what nobody should log). */

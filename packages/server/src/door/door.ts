@@ -7,7 +7,7 @@
 import type { Agent, HostFrame, Platform, Sink, Subscription } from "@lichen/runtime";
 import { AgentName, Fault } from "@lichen/wire";
 import { type Context, Hono } from "hono";
-import { answerThrown, type BugLog, json, noContent, pathOf, refusal } from "./answer.ts";
+import { answerThrown, type BugLog, json, noContent, pathOf, refusal, tellBug } from "./answer.ts";
 import { check, readJson, readQuery } from "./body.ts";
 import { Credentials, setCookie, type TokenBook } from "./credentials.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
@@ -162,6 +162,7 @@ export function createDoor(options: DoorOptions): Door {
           agent,
           name,
           demand: (right) => demand(principal, right, target),
+          report: (error) => tellBug(error, request, options.log),
           streams,
         };
         return deed.run(ask);

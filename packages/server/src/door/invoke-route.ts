@@ -1,6 +1,6 @@
 // The invoke route: one prompt in, its agent events out as a stream, until its settlement.
 
-import type { AgentEvent } from "@lichen/wire";
+import { type AgentEvent, Fault } from "@lichen/wire";
 import { invoke, InvokeRequest } from "../invoke/invoke.ts";
 import { imageCap, readJson } from "./body.ts";
 import type { Ask } from "./route.ts";
@@ -16,19 +16,25 @@ const cut: AgentEvent = {
   code: "unavailable",
 };
 
-export async function invokeRoute({ request, agent, streams }: Ask): Promise<Response> {
-  const body = await readJson(request, InvokeRequest, imageCap);
-  const stream = streams.create();
-  const invocation = await invoke(agent, body, {
-    event: (event) => stream.write(encode(event)),
+export async function invokeRoute(ask: Ask): Promise<Response> {
+  const body = await readJson(ask.request, InvokeRequest, imageCap);
+  const stream = ask.streams.create();
+  const sink = {
+    event: (event: AgentEvent) => stream.write(encode(event)),
     end: () => stream.end(),
-  });
-  // The request says what leaving does; where that fails the command simply goes on.
-  const leave = () => void invocation.leave().catch(() => {});
-  return streams.answer(stream, {
+  };
+  const invocation = await invoke(ask.agent, body, sink, { report: (error) => ask.report(error) });
+  // Where a cancellation is refused (the host goes down) the command simply goes on.
+  const leave = () =>
+    void invocation.leave().catch((error: unknown) => Fault.is(error) || ask.report(error));
+  return ask.streams.answer(stream, {
     resume: () => invocation.resume(),
     close: leave,
-    drain: () => stream.write(encode(cut)),
+    drain: () => {
+      // Nothing that the run still says may come after the cut, and no cancellation: the command goes on.
+      stream.write(encode(cut));
+      stream.end();
+    },
   });
 }
 

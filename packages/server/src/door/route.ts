@@ -18,6 +18,8 @@ export interface Ask {
   name(parameter: string): string;
   /** Refuses when the caller may not do this; for rights that only the body tells. */
   demand(right: Right): void;
+  /** Tells the log of a bug that the answer can no longer show. */
+  report(error: unknown): void;
   readonly streams: Streams;
 }
 

@@ -6,7 +6,15 @@
 import type { Agent, Session } from "@lichen/runtime";
 import { Command, Fault, type JsonObject } from "@lichen/wire";
 import { Hono } from "hono";
-import { answerThrown, type BugLog, guardedHeaders, json, noContent, refusal } from "./answer.ts";
+import {
+  answerThrown,
+  type BugLog,
+  guardedHeaders,
+  json,
+  noContent,
+  refusal,
+  tellBug,
+} from "./answer.ts";
 import { check, imageCap, readJson, readQuery } from "./body.ts";
 import { invokeRoute } from "./invoke-route.ts";
 import { type Ask, deedOf, nameReader, type Route, withoutBody, wrongMethod } from "./route.ts";
@@ -138,6 +146,7 @@ export function sessionRoutes(
           agent: meta === undefined ? agent : agent.withMeta(meta),
           name: nameReader(route.path, request.url),
           demand: () => {},
+          report: (error) => tellBug(error, request, log),
           streams,
         });
         return request.method === "HEAD" ? withoutBody(answer) : answer;
@@ -169,15 +178,12 @@ async function settlement(ask: Ask): Promise<Response> {
   const { commandId, timeoutMs = 0 } = readQuery(ask.request, SettlementQuery);
   const session = sessionOf(ask);
   if (timeoutMs === 0) return json((await session.readSettlement(commandId)) ?? null);
-  const signal = AbortSignal.any([ask.request.signal, ask.streams.drained]);
-  try {
-    return json((await session.readSettlement(commandId, { timeoutMs, signal })) ?? null);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new Fault("unavailable", "The host is going down: ask again when it is back.", {
-      cause: error,
-    });
-  }
+  const { drained } = ask.streams;
+  const signal = AbortSignal.any([ask.request.signal, drained]);
+  const settled = await session.readSettlement(commandId, { timeoutMs, signal });
+  if (!settled && drained.aborted)
+    throw new Fault("unavailable", "The host is going down: ask again when it is back.");
+  return json(settled ?? null);
 }
 
 function events(ask: Ask): Response {

@@ -70,11 +70,11 @@ export class Streams {
 
   /** Connects a stream with what feeds it, and answers the request with it. */
   answer(stream: Stream, source: Source): Response {
+    stream.connect(source);
     if (this.drained.aborted) {
-      source.close();
+      stream.drain();
       throw new Fault("unavailable", "The host is going down: try again when it is back.");
     }
-    stream.connect(source);
     this.#stopBeat ??= this.#after(beatMs, () => this.#beat());
     return new Response(stream.readable, { headers: streamHeaders });
   }

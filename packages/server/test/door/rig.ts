@@ -22,6 +22,11 @@ export class HandClock {
     return () => void this.#timers.delete(timer);
   };
 
+  /** How many timers are set. */
+  get waiting(): number {
+    return this.#timers.size;
+  }
+
   advance(ms: number): void {
     this.ms += ms;
     for (const timer of [...this.#timers])
@@ -109,11 +114,7 @@ export function sendRequest(port: number, path: string, ask: Ask): Promise<Answe
       path,
       method: ask.method ?? (body === undefined ? "GET" : "POST"),
       agent: false,
-      headers: {
-        ...(ask.json === undefined ? {} : { "content-type": "application/json" }),
-        ...(ask.token ? { authorization: `Bearer ${ask.token}` } : {}),
-        ...ask.headers,
-      },
+      headers: headersOf(ask),
     },
     (incoming) => {
       const chunks: Buffer[] = [];
@@ -134,6 +135,86 @@ export function sendRequest(port: number, path: string, ask: Ask): Promise<Answe
   outgoing.on("error", reject);
   outgoing.end(body);
   return promise;
+}
+
+/** An open answer that is read as it comes. */
+export interface OpenStream extends AsyncDisposable {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** What came up to and with the next `mark`; rejects when the stream ends before. */
+  until(mark: string): Promise<string>;
+  /** All that comes until the other side ends. */
+  rest(): Promise<string>;
+}
+
+export function openStream(port: number, path: string, ask: Ask = {}): Promise<OpenStream> {
+  const { promise, resolve, reject } = Promise.withResolvers<OpenStream>();
+  const body = ask.json === undefined ? ask.body : JSON.stringify(ask.json);
+  const outgoing = httpRequest(
+    {
+      host: "127.0.0.1",
+      port,
+      path,
+      method: ask.method ?? (body === undefined ? "GET" : "POST"),
+      agent: false,
+      headers: headersOf(ask),
+    },
+    (incoming) => {
+      let received = "";
+      let isOver = false;
+      let changed = Promise.withResolvers<void>();
+      const tell = () => {
+        changed.resolve();
+        changed = Promise.withResolvers<void>();
+      };
+      incoming.setEncoding("utf8");
+      incoming.on("data", (chunk: string) => {
+        received += chunk;
+        tell();
+      });
+      const over = () => {
+        isOver = true;
+        tell();
+      };
+      incoming.on("error", over);
+      incoming.on("close", over);
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers,
+        until: async (mark) => {
+          for (;;) {
+            const at = received.indexOf(mark);
+            if (at >= 0) {
+              const part = received.slice(0, at + mark.length);
+              received = received.slice(at + mark.length);
+              return part;
+            }
+            if (isOver) throw new Error(`The stream ended before ${JSON.stringify(mark)}.`);
+            await changed.promise;
+          }
+        },
+        rest: async () => {
+          while (!isOver) await changed.promise;
+          return received;
+        },
+        [Symbol.asyncDispose]: async () => {
+          outgoing.destroy();
+          while (!isOver) await changed.promise;
+        },
+      });
+    },
+  );
+  outgoing.on("error", reject);
+  outgoing.end(body);
+  return promise;
+}
+
+function headersOf(ask: Ask): Record<string, string> {
+  return {
+    ...(ask.json === undefined ? {} : { "content-type": "application/json" }),
+    ...(ask.token ? { authorization: `Bearer ${ask.token}` } : {}),
+    ...ask.headers,
+  };
 }
 
 export function sendRaw(port: number, text: string | Buffer): Promise<string> {
