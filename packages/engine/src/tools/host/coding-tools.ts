@@ -1,0 +1,48 @@
+// The coding tools of one working directory: which there are, and which of them an agent gets.
+
+import { statSync } from "node:fs";
+import { Fault } from "@lichen/wire";
+import type { Tool } from "../../tool.ts";
+import { bashTool } from "./bash-tool.ts";
+import { editTool, lsTool, readTool, writeTool } from "./file-tools.ts";
+import { Guard } from "./guard.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { findTool, grepTool } from "./search-tools.ts";
+
+export interface CodingToolsOptions {
+  readonly cwd: string;
+  /** Closed to the file tools: the state, the credentials, the store. Give the sandbox the same as masks. */
+  readonly protectedPaths: readonly string[];
+  readonly sandbox: Sandbox;
+  /** All (the default), none, or exactly these. */
+  readonly allow?: boolean | readonly string[];
+  /** Variables for `bash` beside PATH, HOME, LANG, TERM, TMPDIR and USER. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export const codingToolNames = ["read", "write", "edit", "bash", "grep", "find", "ls"] as const;
+
+export function createCodingTools(options: CodingToolsOptions): Tool[] {
+  const { cwd, protectedPaths, allow = true } = options;
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw new Fault("invalid", `The working directory ${cwd} does not exist.`);
+  if (allow === false) return [];
+  const guard = new Guard({ cwd, protectedPaths });
+  const tools = [
+    readTool(guard),
+    writeTool(guard),
+    editTool(guard),
+    bashTool(options),
+    grepTool(guard),
+    findTool(guard),
+    lsTool(guard),
+  ];
+  if (allow === true) return tools;
+  const unknown = allow.find((name) => !tools.some((tool) => tool.name === name));
+  if (unknown !== undefined)
+    throw new Fault(
+      "invalid",
+      `There is no coding tool ${unknown}. There are ${codingToolNames.join(", ")}.`,
+    );
+  return tools.filter((tool) => allow.includes(tool.name));
+}

@@ -1,0 +1,127 @@
+// Runs one program to its end, and leaves nothing of it behind: on abort, on timeout, and when it ends by itself, all
+// that it started is ended too (first asked, then killed). Input is closed, output is handed on as it comes.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+export interface Program {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** All of its environment; nothing is inherited. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** How long it may tidy up after it was asked to end. */
+  readonly graceMs?: number;
+  output(chunk: Uint8Array): void;
+}
+
+export interface Ending {
+  readonly exitCode: number | null;
+  readonly killedBy: string | null;
+  readonly why: "ended" | "timeout" | "aborted";
+}
+
+const drainMs = 500;
+
+export function runProgram(program: Program): Promise<Ending> {
+  program.signal.throwIfAborted();
+  const [file = "", ...argv] = program.argv;
+  const { promise, resolve, reject } = Promise.withResolvers<Ending>();
+  const child = spawn(file, argv, {
+    cwd: program.cwd,
+    env: { ...program.environment },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let why: Ending["why"] = "ended";
+  let killing: NodeJS.Timeout | undefined;
+  let closing: NodeJS.Timeout | undefined;
+  const stop = (reason: "timeout" | "aborted") => {
+    if (why !== "ended" || child.exitCode !== null || child.signalCode !== null) return;
+    why = reason;
+    const family = familyOf(child);
+    ask(child, family);
+    killing = setTimeout(() => kill(child, family), program.graceMs ?? 2_000);
+  };
+  const timeout = setTimeout(() => stop("timeout"), program.timeoutMs);
+  const aborted = () => stop("aborted");
+  program.signal.addEventListener("abort", aborted, { once: true });
+  child.stdout.on("data", (chunk: Buffer) => program.output(chunk));
+  child.stderr.on("data", (chunk: Buffer) => program.output(chunk));
+  child.on("exit", () => {
+    kill(child, []);
+    // What left its group keeps the pipes open, and nobody waits for that.
+    closing = setTimeout(() => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }, drainMs);
+  });
+  const finish = () => {
+    clearTimeout(timeout);
+    clearTimeout(killing);
+    clearTimeout(closing);
+    program.signal.removeEventListener("abort", aborted);
+  };
+  child.on("error", (error) => {
+    finish();
+    reject(error);
+  });
+  child.on("close", (exitCode, killedBy) => {
+    finish();
+    resolve({ exitCode, killedBy, why });
+  });
+  return promise;
+}
+
+interface Member {
+  readonly pid: number;
+  readonly parent: number;
+  /** With the pid the identity of a process: numbers are given out again. */
+  readonly startedAt: string;
+}
+
+/**
+ * Asks all but bubblewrap itself to end: it would die at once and take the others with it unasked. The first process
+ * inside its sandbox is one that only SIGKILL reaches from outside.
+ */
+function ask(child: ChildProcess, family: readonly Member[]): void {
+  const isSandboxed = child.spawnfile.endsWith("/bwrap");
+  if (!isSandboxed && child.pid !== undefined) send(-child.pid, "SIGTERM");
+  for (const { pid } of family) if (!isSandboxed || pid !== child.pid) send(pid, "SIGTERM");
+}
+
+function kill(child: ChildProcess, family: readonly Member[]): void {
+  if (child.pid !== undefined) send(-child.pid, "SIGKILL");
+  for (const member of family)
+    if (memberOf(member.pid)?.startedAt === member.startedAt) send(member.pid, "SIGKILL");
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** The processes below it, also those that left its group. Only Linux tells; elsewhere the group has to do. */
+function familyOf(child: ChildProcess): Member[] {
+  if (process.platform !== "linux") return [];
+  const all = readdirSync("/proc").flatMap((name) => memberOf(Number(name)) ?? []);
+  const family = all.filter((member) => member.pid === child.pid);
+  for (const { pid } of family) family.push(...all.filter((member) => member.parent === pid));
+  return family;
+}
+
+function memberOf(pid: number): Member | undefined {
+  if (!Number.isInteger(pid)) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The program's name stands in parentheses and may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { pid, parent: Number(fields[1]), startedAt: fields[19] ?? "" };
+  } catch {
+    return undefined;
+  }
+}

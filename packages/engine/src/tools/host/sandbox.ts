@@ -1,0 +1,230 @@
+// The wall around an agent's processes: under bubblewrap they see the machine as their user does, except for the
+// host's own places (state, credentials, other agents), other processes, and the sockets by which a program outside
+// could be told to run something.
+//
+// Whether bubblewrap works is found by running it, once per opened sandbox. Where it does not, nothing hides those
+// places from a process of the same user, and `kind` and `reason` say so.
+
+import { spawn } from "node:child_process";
+import { accessSync, constants, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { Fault } from "@lichen/wire";
+
+export interface SandboxOptions {
+  /** `require` refuses to go on without bubblewrap; `auto` goes on and says so. */
+  readonly mode: "auto" | "require" | "off";
+  /** Folders (or files) to hide. A folder that does not exist is made, so that nobody else can take its place. */
+  readonly mask: readonly string[];
+  /** Where the agent works; must not lie in a mask. */
+  readonly cwd: string;
+  /** The bubblewrap program: a name on PATH or an absolute path. */
+  readonly program?: string;
+}
+
+export interface Sandbox {
+  readonly kind: "bubblewrap" | "none";
+  /** Why there is no wall. */
+  readonly reason?: string;
+  /** The command line that runs `argv` in the sandbox; `argv` itself where there is none. */
+  wrap(argv: readonly string[], options: { readonly cwd: string }): string[];
+}
+
+interface Mask {
+  readonly path: string;
+  readonly place: string;
+  readonly identity: string;
+  readonly isFolder: boolean;
+}
+
+const installHint =
+  "Install bubblewrap (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap).";
+
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  if (options.mode === "off") return noSandbox("The sandbox is switched off.");
+  const masks = options.mask.map(openMask);
+  refuseInside(options.cwd, masks);
+  const found = await detect(options.program ?? "bwrap");
+  if ("reason" in found) {
+    if (options.mode === "auto") return noSandbox(found.reason);
+    throw new Fault("unavailable", `The sandbox is required and cannot be had: ${found.reason}`);
+  }
+  return {
+    kind: "bubblewrap",
+    wrap: (argv, { cwd }) => {
+      masks.forEach(refuseMoved);
+      refuseInside(cwd, masks);
+      const places = hiding([...masks, ...commandSockets(cwd)]);
+      return [found.program, ...base, ...places, ...privileges(), "--chdir", cwd, "--", ...argv];
+    },
+  };
+}
+
+const base = [
+  ...["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+  ...["--unshare-pid", "--die-with-parent", "--new-session"],
+];
+
+function noSandbox(reason: string): Sandbox {
+  return { kind: "none", reason, wrap: (argv) => [...argv] };
+}
+
+function openMask(path: string): Mask {
+  if (!isAbsolute(path)) throw new Fault("invalid", `The hidden path ${path} must be absolute.`);
+  try {
+    if (!statSync(path, { throwIfNoEntry: false }))
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+    const place = realpathSync(path);
+    const found = statSync(place);
+    return { path, place, identity: identityOf(found), isFolder: found.isDirectory() };
+  } catch (error) {
+    throw new Fault(
+      "unavailable",
+      `The path ${path} cannot be hidden from agents: it can be neither found nor made.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** A mask that was moved or replaced would hide the wrong thing. */
+function refuseMoved(mask: Mask): void {
+  const found = statSync(mask.path, { throwIfNoEntry: false });
+  if (found && identityOf(found) === mask.identity && realpathSync(mask.path) === mask.place)
+    return;
+  throw new Fault(
+    "unavailable",
+    `${mask.path} was moved or replaced while agents were running; nothing is run until the host is started again.`,
+  );
+}
+
+function refuseInside(cwd: string, masks: readonly Mask[]): void {
+  const place = realpathSync(cwd);
+  for (const mask of masks)
+    if (isInside(place, mask.place))
+      throw new Fault(
+        "invalid",
+        `The working directory ${cwd} lies in ${mask.path}, which is hidden from agents. Choose another directory for one of them.`,
+      );
+}
+
+interface Hidden {
+  readonly place: string;
+  readonly isFolder: boolean;
+}
+
+/** Options that hide these places, and keep every folder above one from being renamed away under it. */
+function hiding(places: readonly Hidden[]): string[] {
+  const outermost = places.filter(
+    ({ place }) => !places.some((other) => other.place !== place && isInside(place, other.place)),
+  );
+  const pinned = new Set(outermost.flatMap(({ place }) => renamableAbove(place)));
+  const pins = [...pinned].toSorted((a, b) => a.length - b.length);
+  return [...pins.flatMap((folder) => ["--bind", folder, folder]), ...outermost.flatMap(hidden)];
+}
+
+function hidden({ place, isFolder }: Hidden): string[] {
+  return isFolder ? ["--tmpfs", place, "--remount-ro", place] : ["--ro-bind", "/dev/null", place];
+}
+
+/** The folders above a path that this user could rename. A mount point cannot be renamed. */
+function renamableAbove(place: string): string[] {
+  const folders: string[] = [];
+  for (let folder = dirname(place); folder !== dirname(folder); folder = dirname(folder))
+    if (isWritable(dirname(folder))) folders.push(folder);
+  return folders;
+}
+
+/** Sockets of programs outside that run what they are told: the user's own service manager, terminals, container engines. */
+function commandSockets(cwd: string): Hidden[] {
+  const user = process.getuid?.() ?? 0;
+  return [
+    `/run/user/${user}`,
+    `/tmp/tmux-${user}`,
+    "/run/screen",
+    "/run/docker.sock",
+    "/run/podman",
+    "/run/containerd",
+  ].flatMap((path) => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found || isInside(realpathSync(cwd), realpathSync(path))) return [];
+    return [{ place: realpathSync(path), isFolder: found.isDirectory() }];
+  });
+}
+
+/** Root keeps what working on files needs, and loses what could take the wall down (mounting, tracing, raw devices). */
+function privileges(): string[] {
+  if (process.getuid?.() !== 0) return [];
+  const kept = [
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "SETGID",
+    "SETUID",
+    "NET_BIND_SERVICE",
+  ];
+  return ["--cap-drop", "ALL", ...kept.flatMap((name) => ["--cap-add", `CAP_${name}`])];
+}
+
+async function detect(program: string): Promise<{ program: string } | { reason: string }> {
+  if (process.platform !== "linux")
+    return { reason: `bubblewrap exists on Linux only, and this is ${process.platform}.` };
+  const path = isAbsolute(program) ? program : onPath(program);
+  if (!path || !isExecutable(path)) return { reason: `bubblewrap was not found. ${installHint}` };
+  const trial = await outcomeOf(path, [...base, ...privileges(), "--", "true"]);
+  return trial === undefined
+    ? { program: path }
+    : { reason: `bubblewrap does not work here: ${trial}` };
+}
+
+/** Undefined where the program succeeds, else what it says. */
+function outcomeOf(program: string, argv: readonly string[]): Promise<string | undefined> {
+  const { promise, resolve: settle } = Promise.withResolvers<string | undefined>();
+  const child = spawn(program, argv, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
+    timeout: 10_000,
+    killSignal: "SIGKILL",
+  });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(0, 500);
+  });
+  child.on("error", (error) => settle(error.message));
+  child.on("close", (code) =>
+    settle(code === 0 ? undefined : said.trim() || `it ended with ${code}`),
+  );
+  return promise;
+}
+
+function onPath(program: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "/usr/bin:/bin").split(delimiter).filter(isAbsolute);
+  return folders.map((folder) => join(folder, program)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  return isAllowed(path, constants.X_OK);
+}
+
+function isWritable(path: string): boolean {
+  return isAllowed(path, constants.W_OK);
+}
+
+function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
