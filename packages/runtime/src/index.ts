@@ -1,4 +1,6 @@
 export type * from "./api.ts";
+export type { MetaRules, StandardSchema } from "./admission/meta.ts";
 export type * from "./engine/port.ts";
+export { type AgentOptions, openOwner, Owner, type OwnerOptions } from "./owner.ts";
 export type { Platform } from "./platform.ts";
 export type { Sql, SqlValue } from "./store/sql.ts";

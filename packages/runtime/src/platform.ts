@@ -7,6 +7,9 @@ export interface Platform {
   randomId(length: number): string;
   /** SHA-256 in hex, of UTF-8 text or bytes. */
   sha256(data: string | Uint8Array): string;
+  /** Bytes to base64 and back. */
+  toBase64(bytes: Uint8Array): string;
+  fromBase64(text: string): Uint8Array;
   /** Calls `wake` once after `ms` and never before; the answer cancels it. It does not keep a process alive. */
   after(ms: number, wake: () => void): () => void;
   /** Calls `work` soon, after pending I/O had its turn. */

@@ -17,12 +17,19 @@ import type {
   WorkType,
 } from "@lichen/wire";
 
+/** An engine: named, able, and opened once per session. */
 export interface Engine {
   /** `model`, `claude`, `pi`, `acp`, or a test's own. */
   readonly name: string;
   readonly can: EngineAbilities;
   /** Addresses a session. Does no I/O until `run`. */
-  open(session: EngineSession): Connection;
+  open(session: EngineSession, host: EngineHost): Connection;
+}
+
+/** What a connection may do outside any run. */
+export interface EngineHost {
+  /** Opens a run that nobody admitted (a harness that woke by itself): `run` is called with a work of type `outside`. */
+  outside(opened: { source: string; text: string }): Promise<{ commandId: string }>;
 }
 
 export interface EngineAbilities {
@@ -49,6 +56,8 @@ export interface Connection {
    */
   run(work: Work, run: Run): Promise<Result>;
   close(): Promise<void>;
+  /** True: it holds a process worth keeping between runs. Otherwise it is closed when the queue is empty. */
+  readonly stays?: boolean;
 }
 
 /** The command to execute. Its text already stands in the transcript as `message.user` (for `prompt` and `mail`). */

@@ -1,0 +1,128 @@
+// Checkpoints: the WAL's frames are copied into the database off the loop, and the WAL begins anew before it is large.
+//
+//   A worker thread copies (PASSIVE) whenever 4 MiB of new frames stand in the WAL. It is started at the first need
+//   and keeps no process alive.
+//   Under a writer that never pauses a PASSIVE checkpoint never reaches the WAL's end, so above 64 MiB, or after a
+//   while without syncs, the owner does one RESTART: by then little is left to copy.
+//   A worker that fails is replaced by that RESTART; nothing is lost, the loop waits a little longer.
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { URL } from "node:url";
+import { Worker } from "node:worker_threads";
+
+const copyBytes = 4 * 1_048_576;
+const restartBytes = 64 * 1_048_576;
+const defaultIdleMs = 2_000;
+
+interface WalState {
+  readonly busy: number;
+  /** Frames in the WAL. */
+  readonly log: number;
+  /** Frames that are in the database too. */
+  readonly checkpointed: number;
+}
+
+export class Checkpoints {
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #idleMs: number;
+  readonly #frameBytes: number;
+  /** NOOP only counts: about a microsecond. */
+  readonly #count: StatementSync;
+  #worker: Worker | undefined;
+  #hasWorkerFailed = false;
+  #isCopying = false;
+  #isClosed = false;
+  #idle: NodeJS.Timeout | undefined;
+  #waiting: (() => void)[] = [];
+
+  constructor(db: DatabaseSync, path: string, idleMs: number = defaultIdleMs) {
+    this.#db = db;
+    this.#path = path;
+    this.#idleMs = idleMs;
+    const page = db.prepare("pragma page_size").get() as { page_size: number };
+    this.#frameBytes = page.page_size + 24;
+    this.#count = db.prepare("pragma wal_checkpoint(NOOP)");
+  }
+
+  /** What stands in the WAL, in bytes: all of it, and the part that is not in the database yet. */
+  wal(): { bytes: number; uncopiedBytes: number } {
+    const { log, checkpointed } = this.#count.get() as unknown as WalState;
+    return {
+      bytes: Math.max(0, log) * this.#frameBytes,
+      uncopiedBytes: Math.max(0, log - checkpointed) * this.#frameBytes,
+    };
+  }
+
+  /** Looks whether there is something to do; called after each sync. */
+  look(): void {
+    if (this.#isClosed) return;
+    if (this.#idle) this.#idle.refresh();
+    else this.#idle = setTimeout(() => this.#rest(), this.#idleMs).unref();
+    if (!this.#isCopying && this.wal().uncopiedBytes >= copyBytes) this.#copy();
+  }
+
+  /** Copies what the WAL holds and lets the next writer begin it anew; on the loop. False while a reader holds it back. */
+  restart(): boolean {
+    if (this.#isClosed || this.#db.isTransaction) return false;
+    return (
+      (this.#db.prepare("pragma wal_checkpoint(RESTART)").get() as unknown as WalState).busy === 0
+    );
+  }
+
+  /** Settles when no copy is under way. */
+  settled(): Promise<void> {
+    if (!this.#isCopying) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idle);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+    this.#copied();
+  }
+
+  #copy(): void {
+    if (this.#hasWorkerFailed) {
+      this.restart();
+      return;
+    }
+    this.#isCopying = true;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage("copy");
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./checkpoint-worker.ts", import.meta.url), {
+      workerData: this.#path,
+      name: "checkpoints",
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+    });
+    worker.on("message", () => {
+      this.#copied();
+      if (!this.#isClosed && this.wal().bytes >= restartBytes) this.restart();
+    });
+    worker.on("error", () => (this.#hasWorkerFailed = true));
+    worker.on("exit", () => {
+      this.#worker = undefined;
+      this.#copied();
+    });
+    worker.unref();
+    return worker;
+  }
+
+  #copied(): void {
+    this.#isCopying = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #rest(): void {
+    this.#idle = undefined;
+    if (!this.#isCopying && this.wal().bytes > 0) this.restart();
+  }
+}

@@ -1,0 +1,4 @@
+export type { Checkpoints } from "./checkpoint.ts";
+export { acquireLease, type Lease } from "./lease.ts";
+export { nodePlatform } from "./platform.ts";
+export { openSql, type SqlFile, type SqlOptions } from "./sql.ts";

@@ -1,0 +1,153 @@
+// The host's stream: the directory of sessions and what each is about, for readers who follow them all.
+//
+// Its cursor counts changes of this opening of the store; sessions that changed are kept by their newest state, so a
+// reader that comes back is told each of them once.
+//
+//   O10  A reader that comes back with a cursor of this opening gets every session that changed since, or a reset.
+
+import type { SessionInfo } from "@lichen/wire";
+import type { HostBaseline, HostFrame, Sink, Subscription } from "../api.ts";
+import type { SessionRow } from "../log/session-row.ts";
+import { cursorOf, parseCursor } from "./watcher.ts";
+
+const kept = 1_000;
+
+interface Change {
+  readonly at: number;
+  readonly frame: HostFrame;
+}
+
+export class HostStream {
+  readonly #epoch: string;
+  readonly #baseline: () => HostBaseline;
+  readonly #readers = new Set<HostReader>();
+  /** Newest change of each session, oldest first. */
+  readonly #changes = new Map<number, Change>();
+  #count = 0;
+  /** Changes up to here were forgotten. */
+  #forgotten = 0;
+
+  constructor(epoch: string, baseline: () => HostBaseline) {
+    this.#epoch = epoch;
+    this.#baseline = baseline;
+  }
+
+  changed(row: SessionRow): void {
+    this.#tell(row.sid, (id) => ({ type: "session", id, data: row.info }));
+  }
+
+  created(sid: number, info: SessionInfo): void {
+    this.#tell(sid, (id) => ({ type: "session", id, data: info }));
+  }
+
+  deleted(sid: number, agent: string, session: string): void {
+    this.#tell(sid, (id) => ({ type: "deleted", id, data: { agent, session } }));
+  }
+
+  #tell(sid: number, make: (id: string) => HostFrame): void {
+    const at = ++this.#count;
+    const frame = make(cursorOf(this.#epoch, at));
+    this.#changes.delete(sid);
+    this.#changes.set(sid, { at, frame });
+    if (this.#changes.size > kept) {
+      const [oldest, change] = this.#changes.entries().next().value!;
+      this.#changes.delete(oldest);
+      this.#forgotten = change.at;
+    }
+    for (const reader of this.#readers) reader.change(frame);
+  }
+
+  observe(sink: Sink<HostFrame>, after: string | undefined): Subscription {
+    const reader = new HostReader(sink, this, () => this.#readers.delete(reader));
+    this.#readers.add(reader);
+    const cursor = after === undefined ? undefined : parseCursor(after);
+    const isKnown =
+      cursor?.epoch === this.#epoch && cursor.seq <= this.#count && cursor.seq >= this.#forgotten;
+    if (isKnown) reader.catchUp(cursor.seq);
+    else reader.rebase(after === undefined ? "baseline" : "reset");
+    return reader;
+  }
+
+  /** Frames after a position, or undefined where some were forgotten. */
+  since(position: number): HostFrame[] | undefined {
+    if (position < this.#forgotten) return undefined;
+    return [...this.#changes.values()].filter((it) => it.at > position).map((it) => it.frame);
+  }
+
+  baselineFrame(type: "baseline" | "reset"): { frame: HostFrame; position: number } {
+    const position = this.#count;
+    return {
+      position,
+      frame: { type, id: cursorOf(this.#epoch, position), data: this.#baseline() },
+    };
+  }
+
+  get position(): number {
+    return this.#count;
+  }
+
+  close(): void {
+    for (const reader of this.#readers) reader.end();
+    this.#readers.clear();
+  }
+}
+
+class HostReader implements Subscription {
+  readonly #sink: Sink<HostFrame>;
+  readonly #stream: HostStream;
+  readonly #leave: () => void;
+  #position = 0;
+  #isBehind = false;
+  #isClosed = false;
+
+  constructor(sink: Sink<HostFrame>, stream: HostStream, leave: () => void) {
+    this.#sink = sink;
+    this.#stream = stream;
+    this.#leave = leave;
+  }
+
+  change(frame: HostFrame): void {
+    if (this.#isClosed || this.#isBehind) return;
+    this.#position = this.#stream.position;
+    this.#isBehind = !this.#sink.frame(frame);
+  }
+
+  catchUp(position: number): void {
+    const frames = this.#stream.since(position);
+    if (!frames) {
+      this.rebase("reset");
+      return;
+    }
+    this.#isBehind = false;
+    this.#position = position;
+    for (const frame of frames) {
+      this.#position = parseCursor(frame.id)!.seq;
+      if (!this.#sink.frame(frame)) {
+        this.#isBehind = true;
+        return;
+      }
+    }
+    this.#position = this.#stream.position;
+  }
+
+  rebase(type: "baseline" | "reset"): void {
+    const { frame, position } = this.#stream.baselineFrame(type);
+    this.#position = position;
+    this.#isBehind = !this.#sink.frame(frame);
+  }
+
+  resume(): void {
+    if (this.#isBehind && !this.#isClosed) this.catchUp(this.#position);
+  }
+
+  end(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#sink.end("closed");
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#leave();
+  }
+}

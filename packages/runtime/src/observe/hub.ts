@@ -1,0 +1,150 @@
+// The hub: who is told what, once it is durable.
+//
+// It owns the watchers of sessions and of the host, those who wait for a settlement, and when partials are shown.
+//
+//   O4  Partials are coalesced per session: at most one in 25 ms, none once the message it grew into is delivered.
+//   T4  Whoever waits for a settlement is woken by it; the answer is read from the store, never from the hint.
+
+import { type Entry, Fault } from "@lichen/wire";
+import type { Frame, Sink, Subscription } from "../api.ts";
+import type { SessionRow } from "../log/session-row.ts";
+import type { Ground } from "../store/ground.ts";
+import { eidOf, parseId } from "../store/keys.ts";
+import { HostStream } from "./host-stream.ts";
+import { cursorOf, type EntryFrame, Watcher, type WatchSource } from "./watcher.ts";
+
+const partialEveryMs = 25;
+const watchersPerSession = 10_000;
+
+export class Hub {
+  readonly host: HostStream;
+  readonly #ground: Ground;
+  readonly #partialOf: (sid: number) => Frame | undefined;
+  readonly #watchers = new Map<number, Set<Watcher>>();
+  readonly #settlements = new Map<number, Set<() => void>>();
+  readonly #partialTimers = new Map<number, () => void>();
+  #isClosed = false;
+
+  constructor(ground: Ground, host: HostStream, partialOf: (sid: number) => Frame | undefined) {
+    this.#ground = ground;
+    this.host = host;
+    this.#partialOf = partialOf;
+  }
+
+  /** Tells everyone of entries that are durable now. */
+  publish(row: SessionRow, entries: readonly Entry[]): void {
+    for (const entry of entries) if (entry.kind === "run.settled") this.#settled(row, entry);
+    const watchers = this.#watchers.get(row.sid);
+    if (watchers) {
+      const frames = entries.map((data): EntryFrame => ({
+        type: "entry",
+        id: cursorOf(row.epoch, data.seq),
+        data,
+      }));
+      for (const watcher of watchers) watcher.entries(frames, row.info);
+    }
+    this.host.changed(row);
+  }
+
+  #settled(row: SessionRow, entry: Entry): void {
+    const parsed = entry.commandId === undefined ? undefined : parseId("cmd", entry.commandId);
+    if (!parsed) return;
+    for (const wake of this.#settlements.get(eidOf(row.sid, parsed.seq)) ?? []) wake();
+  }
+
+  /** Registers first; the first frames follow once what they show is durable. */
+  watch(
+    sid: number,
+    sink: Sink<Frame>,
+    source: WatchSource,
+    after: string | undefined,
+  ): Subscription {
+    if (this.#isClosed) throw new Fault("unavailable", "The host is stopping: connect again soon.");
+    let set = this.#watchers.get(sid);
+    if (!set) this.#watchers.set(sid, (set = new Set()));
+    if (set.size >= watchersPerSession)
+      throw new Fault("capacity", `${watchersPerSession} readers watch this session: try later.`);
+    const watcher = new Watcher(sink, source, () => this.#unwatch(sid, watcher));
+    set.add(watcher);
+    const begin = (): void => {
+      if (!set.has(watcher)) return;
+      watcher.begin(after);
+      const partial = this.#partialOf(sid);
+      if (partial && after !== undefined) watcher.partial(partial);
+    };
+    const pending = this.#ground.writer.pending();
+    if (pending) void pending.then(begin, (error: unknown) => this.#ground.platform.report(error));
+    else begin();
+    return watcher;
+  }
+
+  #unwatch(sid: number, watcher: Watcher): void {
+    const set = this.#watchers.get(sid);
+    set?.delete(watcher);
+    if (set?.size === 0) this.#watchers.delete(sid);
+  }
+
+  /** Something streams in a session; its watchers see the newest state of it soon. */
+  partialChanged(sid: number): void {
+    if (!this.#watchers.has(sid) || this.#partialTimers.has(sid)) return;
+    this.#showPartial(sid);
+    this.#armPartial(sid);
+  }
+
+  #armPartial(sid: number): void {
+    const shown = this.#partialOf(sid);
+    const cancel = this.#ground.platform.after(partialEveryMs, () => {
+      this.#partialTimers.delete(sid);
+      const now = this.#partialOf(sid);
+      if (now === undefined || sameData(now, shown)) return;
+      this.#showPartial(sid);
+      this.#armPartial(sid);
+    });
+    this.#partialTimers.set(sid, cancel);
+  }
+
+  #showPartial(sid: number): void {
+    const frame = this.#partialOf(sid);
+    if (frame) for (const watcher of this.#watchers.get(sid) ?? []) watcher.partial(frame);
+  }
+
+  /** Settles when the command settles, the deadline passes or the signal aborts: read again then. */
+  async settlementHint(cid: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    const hint = Promise.withResolvers<void>();
+    let set = this.#settlements.get(cid);
+    if (!set) this.#settlements.set(cid, (set = new Set()));
+    const wake = (): void => hint.resolve();
+    set.add(wake);
+    const cancel = this.#ground.platform.after(timeoutMs, wake);
+    signal?.addEventListener("abort", wake);
+    if (signal?.aborted || this.#isClosed) wake();
+    await hint.promise;
+    cancel();
+    signal?.removeEventListener("abort", wake);
+    set.delete(wake);
+    if (set.size === 0 && this.#settlements.get(cid) === set) this.#settlements.delete(cid);
+  }
+
+  /** A session was deleted: its watches end. */
+  deleted(sid: number, agent: string, session: string): void {
+    for (const watcher of this.#watchers.get(sid) ?? []) watcher.end("deleted");
+    this.#watchers.delete(sid);
+    this.#partialTimers.get(sid)?.();
+    this.#partialTimers.delete(sid);
+    this.host.deleted(sid, agent, session);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const cancel of this.#partialTimers.values()) cancel();
+    this.#partialTimers.clear();
+    for (const set of this.#watchers.values()) for (const watcher of set) watcher.end("closed");
+    this.#watchers.clear();
+    for (const set of this.#settlements.values()) for (const wake of set) wake();
+    this.host.close();
+  }
+}
+
+function sameData(a: Frame, b: Frame | undefined): boolean {
+  return a.data === b?.data;
+}

@@ -1,0 +1,182 @@
+// The owner: the one holder of a store. It opens the schema, takes the store over, composes the parts and closes them.
+//
+//   S15  Opening a store again resumes what was accepted; nothing accepted is ever left without an end.
+//   S16  A close is bounded: it stops admitting, lets runs end for a while, and leaves the rest to recovery.
+
+import { AgentName, Fault, type SessionInfo } from "@lichen/wire";
+import { Admission } from "./admission/admit.ts";
+import type { MetaRules } from "./admission/meta.ts";
+import type { Agent, HostBaseline, HostFrame, Sink, Subscription } from "./api.ts";
+import type { Engine } from "./engine/port.ts";
+import { indexSlice } from "./log/search.ts";
+import { type SessionRow, toSessionRow } from "./log/session-row.ts";
+import { HostStream } from "./observe/host-stream.ts";
+import { Hub } from "./observe/hub.ts";
+import type { Platform } from "./platform.ts";
+import { Coordinator } from "./queue/coordinator.ts";
+import { leftOver } from "./queue/recovery.ts";
+import { Sessions } from "./queue/sessions.ts";
+import { AgentHandle } from "./session/agent-handle.ts";
+import { Directory } from "./session/directory.ts";
+import { purgeSlice } from "./session/purge.ts";
+import { parsed } from "./session/parsed.ts";
+import type { House } from "./session/session-handle.ts";
+import { Chores } from "./store/chores.ts";
+import type { Ground } from "./store/ground.ts";
+import { nextGeneration, openSchema } from "./store/schema.ts";
+import type { Sql } from "./store/sql.ts";
+import { Writer } from "./store/writer.ts";
+
+export interface OwnerOptions {
+  readonly sql: Sql;
+  readonly platform: Platform;
+  /** Commands that run at once in this host; default 64. */
+  readonly capacity?: number;
+  /** How long an approval waits for a person; default seven days. */
+  readonly approvalTtlMs?: number;
+  readonly meta?: MetaRules;
+}
+
+export interface AgentOptions {
+  /** The agent's id in this store: its name on the wire. */
+  readonly agent: string;
+  readonly engine: Engine;
+  /** The label a person reads; the id where it is left out. */
+  readonly name?: string;
+  readonly model?: () => string | undefined;
+}
+
+const weekMs = 7 * 86_400_000;
+const defaultCapacity = 64;
+const defaultPatienceMs = 3_000;
+
+export class Owner {
+  readonly #ground: Ground;
+  readonly #house: House;
+  readonly #rules: MetaRules;
+  readonly #chores: Chores;
+  readonly #agents = new Map<string, AgentHandle>();
+  readonly #left: ReturnType<typeof leftOver>;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: OwnerOptions) {
+    const { sql, platform } = options;
+    openSchema(sql);
+    const writer = new Writer(sql, platform, nextGeneration(sql));
+    const ground: Ground = { sql, platform, writer };
+    const chores = new Chores(ground, [() => indexSlice(sql), () => purgeSlice(ground)]);
+    const hub = new Hub(
+      ground,
+      new HostStream(platform.randomId(8), () => this.#hostBaseline()),
+      (sid) => {
+        const partial = coordinator.liveRun(sid)?.currentPartial;
+        return partial && { type: "partial", data: partial };
+      },
+    );
+    const sessions = new Sessions(ground, (row, entries) => {
+      for (const entry of entries)
+        if (entry.kind === "line") coordinator.liveRun(row.sid)?.noteLine(entry.seq);
+      hub.publish(row, entries);
+      chores.due();
+    });
+    const coordinator = new Coordinator(sessions, {
+      capacity: options.capacity ?? defaultCapacity,
+      approvalTtlMs: options.approvalTtlMs ?? weekMs,
+      partialChanged: (sid) => hub.partialChanged(sid),
+    });
+    const made = (row: SessionRow): void => hub.host.created(row.sid, row.info);
+    this.#ground = ground;
+    this.#rules = options.meta ?? {};
+    this.#chores = chores;
+    this.#house = {
+      ground,
+      hub,
+      coordinator,
+      admission: new Admission(sessions, coordinator, made),
+      directory: new Directory(sessions, made),
+      sessionDeleted: (row) => {
+        coordinator.forget(row.sid);
+        hub.deleted(row.sid, row.info.agent, row.id);
+        chores.due();
+      },
+    };
+    this.#left = leftOver(sql);
+    coordinator.approvals.start();
+    chores.due();
+  }
+
+  /** Gives an agent of this store its engine; work that an earlier process left goes on. */
+  async attach(options: AgentOptions): Promise<Agent> {
+    const agent = parsed(AgentName, options.agent);
+    if (this.#closing) throw new Fault("unavailable", "The host is stopping.");
+    if (this.#agents.has(agent))
+      throw new Fault("conflict", `Agent ${agent} is attached already: detach it, or rename one.`);
+    const { sql, writer } = this.#ground;
+    const aid = await writer.commit((tx) => {
+      const [row] = sql.all<{ aid: number }>("select aid from agent where name = ?", agent);
+      if (row) return row.aid;
+      return sql.all<{ aid: number }>(
+        "insert into agent (name, created_at) values (?, ?) returning aid",
+        agent,
+        tx.at,
+      )[0]!.aid;
+    });
+    const whose = { aid, agent, name: options.name ?? agent, model: options.model };
+    const handle = new AgentHandle(this.#house, whose, this.#rules);
+    this.#agents.set(agent, handle);
+    const left = this.#left.get(aid) ?? { running: [], queued: [] };
+    this.#left.delete(aid);
+    this.#house.coordinator.attach({ aid, engine: options.engine }, left);
+    return handle;
+  }
+
+  /** The attached agents, by name. */
+  agents(): Agent[] {
+    return [...this.#agents.values()].sort((a, b) => (a.agent < b.agent ? -1 : 1));
+  }
+
+  agent(name: string): Agent | undefined {
+    return this.#agents.get(name);
+  }
+
+  /** Everything that changes in this host, for readers who follow all of it. */
+  observeHost(sink: Sink<HostFrame>, options: { after?: string } = {}): Subscription {
+    return this.#house.hub.host.observe(sink, options.after);
+  }
+
+  /** How many runs are live now. */
+  running(): number {
+    return this.#house.coordinator.runningCount();
+  }
+
+  #hostBaseline(): HostBaseline {
+    const { sql } = this.#ground;
+    const rows = sql.all<Parameters<typeof toSessionRow>[0]>(
+      `select sid, aid, id, key, epoch, leaf, forked_from, info from session where deleted = 0
+       order by state <> 'waiting', state <> 'running', state <> 'queued', last_at desc limit 200`,
+    );
+    return {
+      agents: [...this.#agents.values()].map((agent) => agent.summary()),
+      sessions: rows.map((row): SessionInfo => toSessionRow(row).info),
+    };
+  }
+
+  /**
+   * Stops admitting and claiming, lets runs end by themselves for `patienceMs` (default 3 s), stops the rest (they go
+   * on when the store is opened again), ends every watch. The caller closes the database afterwards.
+   */
+  close(options: { patienceMs?: number } = {}): Promise<void> {
+    this.#closing ??= (async () => {
+      this.#chores.stop();
+      await this.#house.coordinator.drain(options.patienceMs ?? defaultPatienceMs);
+      this.#house.hub.close();
+      await this.#ground.writer.idle();
+    })();
+    return this.#closing;
+  }
+}
+
+/** Opens the store behind `sql` as its owner. The host holds the lease. */
+export function openOwner(options: OwnerOptions): Owner {
+  return new Owner(options);
+}

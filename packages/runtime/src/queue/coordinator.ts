@@ -1,0 +1,420 @@
+// The run coordinator: which commands run now, at most one per session and `capacity` in the host.
+//
+//   queued ──claim──▶ running ──▶ settled          claimed in the admission's transaction where the session is idle
+//      │                 │ ▲
+//      │                 ▼ │ rest / return          a run that waits for a person gives its place to others
+//      └──steer──▶ joined ┘
+//
+//   Q3  A command that found no place waits; places are given to sessions in turn, not to the busiest one.
+//   Q4  A run that does not end within 10 s of its cancellation is settled without it, and can write no more.
+//   Q5  A settlement that could not be written (a full disk) is tried until it is.
+
+import { type BlobRef, Fault, type JsonObject, type WorkType } from "@lichen/wire";
+import type { Connection, Engine, Result, Work } from "../engine/port.ts";
+import { metaOf } from "../log/entry-log.ts";
+import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
+import { Approvals } from "../run/approvals.ts";
+import { LiveRun, type RunHouse, type StopReason } from "../run/live-run.ts";
+import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
+import type { Tx } from "../store/writer.ts";
+import { type CommandRow, insertCommand, markRunning, queuedCommands } from "./command-table.ts";
+import { orphanedResult, recover } from "./recovery.ts";
+import type { Sessions } from "./sessions.ts";
+import { settleRun } from "./settle.ts";
+import { workOf } from "./work.ts";
+
+const graceMs = 10_000;
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+
+export interface AttachedEngine {
+  readonly aid: number;
+  readonly engine: Engine;
+}
+
+export interface CoordinatorOptions {
+  readonly capacity: number;
+  readonly approvalTtlMs: number;
+  readonly partialChanged: (sid: number) => void;
+}
+
+export class Coordinator implements RunHouse {
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly partialChanged: (sid: number) => void;
+  readonly #capacity: number;
+  readonly #engines = new Map<number, Engine>();
+  readonly #connections = new Map<number, Connection>();
+  readonly #live = new Map<number, LiveRun>();
+  /** Sessions with queued work that found no place, in turn. */
+  readonly #ready = new Set<number>();
+  /** Runs of an earlier process that wait for a place. */
+  readonly #orphans: number[] = [];
+  readonly #working = new Set<Promise<void>>();
+  #used = 0;
+  #draining = false;
+
+  constructor(sessions: Sessions, options: CoordinatorOptions) {
+    this.sessions = sessions;
+    this.#capacity = options.capacity;
+    this.partialChanged = options.partialChanged;
+    this.approvals = new Approvals(sessions, options.approvalTtlMs);
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** Gives an agent's sessions their engine, and goes on with what an earlier process left. */
+  attach({ aid, engine }: AttachedEngine, left: { running: number[]; queued: number[] }): void {
+    this.#engines.set(aid, engine);
+    this.#orphans.push(...left.running);
+    for (const sid of left.queued) this.#ready.add(sid);
+    this.#offer();
+  }
+
+  engineOf(aid: number): Engine | undefined {
+    return this.#engines.get(aid);
+  }
+
+  liveRun(sid: number): LiveRun | undefined {
+    return this.#live.get(sid);
+  }
+
+  runningCount(aid?: number): number {
+    if (aid === undefined) return this.#live.size;
+    let count = 0;
+    for (const run of this.#live.values())
+      if (sessionBySid(this.#sql, sidOf(run.cid))?.aid === aid) count++;
+    return count;
+  }
+
+  /** Writes an admitted command into the queue; answers its `seq`. */
+  enqueue(tx: Tx, session: SessionWriter, queued: QueuedWork): number {
+    const entry = session.append({
+      kind: "command.queued",
+      requestId: queued.requestId,
+      meta: queued.meta,
+      by: queued.identity,
+      command: session.info.head + 1,
+      data: {
+        type: queued.type,
+        text: queued.text,
+        ...(queued.images?.length ? { images: queued.images } : {}),
+        ...(queued.delivery ? { delivery: queued.delivery } : {}),
+        ...(queued.source === undefined ? {} : { source: queued.source }),
+      },
+    });
+    const { sid } = session.row;
+    insertCommand(this.#sql, {
+      cid: eidOf(sid, entry.seq),
+      type: queued.type,
+      delivery: queued.delivery ?? null,
+      request: queued.requestId ?? null,
+      identity: queued.identity ?? null,
+    });
+    if (queued.delivery === "steer") tx.after(() => this.#live.get(sid)?.noteSteer());
+    this.claim(tx, session);
+    return entry.seq;
+  }
+
+  /** Starts the session's oldest queued command inside `tx` where nothing runs in it and a place is free. */
+  claim(tx: Tx, session: SessionWriter, holdsPlace = false): boolean {
+    const { row } = session;
+    const engine = this.#engines.get(row.aid);
+    if (!engine || this.#draining || row.info.state !== "queued") return false;
+    if (!holdsPlace && this.#used >= this.#capacity) {
+      tx.after(() => this.#wait(row.sid));
+      return false;
+    }
+    const [next] = queuedCommands(this.#sql, row.sid, 1);
+    if (!next) return false;
+    if (!holdsPlace) {
+      this.#used++;
+      tx.undo(() => this.#used--);
+    }
+    const work = this.#begin(session, next, engine);
+    tx.after(() => this.#launch(row, next.cid, work, engine));
+    return true;
+  }
+
+  #begin(session: SessionWriter, command: CommandRow, engine: Engine): Work {
+    const seq = seqOf(command.cid);
+    const requestId = command.request ?? undefined;
+    const work = workOf(this.sessions.ground, session.row, command, false);
+    const started = session.append({
+      kind: "run.started",
+      command: seq,
+      requestId,
+      data: { type: command.type, engine: engine.name },
+    });
+    markRunning(this.#sql, command.cid, eidOf(session.row.sid, started.seq));
+    if (command.type !== "compact" && (work.text !== "" || command.type === "prompt"))
+      session.append({
+        kind: "message.user",
+        command: seq,
+        requestId,
+        by: command.identity ?? undefined,
+        meta: metaOf(this.#sql, command.cid),
+        data: { text: work.text, ...(work.images.length ? { images: [...work.images] } : {}) },
+      });
+    return work;
+  }
+
+  /** Stops a running command's engine; its settlement follows. */
+  stopRun(sid: number, reason: StopReason): void {
+    const run = this.#live.get(sid);
+    if (!run) return;
+    run.stop(reason);
+  }
+
+  /** A session was deleted: its run ends without a word, its connection closes. */
+  forget(sid: number): void {
+    this.#ready.delete(sid);
+    const run = this.#live.get(sid);
+    run?.stop("deleted");
+    run?.end();
+    this.#disconnect(sid);
+  }
+
+  rest(cid: number): () => void {
+    void cid;
+    this.#used--;
+    this.#offer();
+    return () => {
+      this.#used++;
+    };
+  }
+
+  #wait(sid: number): void {
+    this.#ready.add(sid);
+    this.#offer();
+  }
+
+  // Hands free places to runs that were left by an earlier process, then to sessions in turn.
+  #offer(): void {
+    while (!this.#draining && this.#used < this.#capacity) {
+      const orphan = this.#orphans.shift();
+      if (orphan !== undefined) {
+        this.#used++;
+        this.#track(this.#resume(orphan));
+        continue;
+      }
+      const [sid] = this.#ready;
+      if (sid === undefined) return;
+      this.#ready.delete(sid);
+      this.#used++;
+      this.#track(this.#claimReady(sid));
+    }
+  }
+
+  async #claimReady(sid: number): Promise<void> {
+    const claimed = await this.#patiently(() =>
+      this.sessions.ground.writer.commit((tx) => {
+        const row = sessionBySid(this.#sql, sid);
+        return row !== undefined && this.claim(tx, this.sessions.writer(tx, row), true);
+      }),
+    );
+    if (!claimed) this.#release();
+  }
+
+  async #resume(cid: number): Promise<void> {
+    const decided = await this.#patiently(() =>
+      this.sessions.ground.writer.commit((tx) => {
+        const row = sessionBySid(this.#sql, sidOf(cid));
+        const engine = row && this.#engines.get(row.aid);
+        if (!row || !engine) return false;
+        const session = this.sessions.writer(tx, row);
+        const verdict = recover(this.sessions.ground, session, cid, engine);
+        if (verdict.goesOn) {
+          const work = workOf(this.sessions.ground, row, verdict.command, true);
+          tx.after(() => this.#launch(row, cid, work, engine));
+          return true;
+        }
+        settleRun(this.sessions.ground, session, cid, verdict.result);
+        return this.#passOn(tx, session);
+      }),
+    );
+    if (!decided) this.#release();
+  }
+
+  #launch(row: SessionRow, cid: number, work: Work, engine: Engine): void {
+    const run = new LiveRun(this, row, cid);
+    this.#live.set(row.sid, run);
+    if (this.#draining) run.stop("drained");
+    this.#track(this.#execute(row, run, work, engine));
+  }
+
+  async #execute(row: SessionRow, run: LiveRun, work: Work, engine: Engine): Promise<void> {
+    const result = await this.#resultOf(row, run, work, engine);
+    if (
+      run.stopped === "deleted" ||
+      (run.stopped === "drained" && result.terminal !== "completed")
+    ) {
+      this.#close(row.sid, run);
+      this.#release();
+      return;
+    }
+    const passedOn = await this.#patiently(() => this.#settle(row.sid, run, result));
+    this.#close(row.sid, run);
+    if (!passedOn) this.#release();
+  }
+
+  async #resultOf(row: SessionRow, run: LiveRun, work: Work, engine: Engine): Promise<Result> {
+    const gaveUp = Promise.withResolvers<Result>();
+    const { platform } = this.sessions.ground;
+    let cancelTimer: (() => void) | undefined;
+    const onStop = (): void => {
+      cancelTimer = platform.after(graceMs, () => {
+        run.end();
+        gaveUp.resolve({ terminal: "cancelled", diagnostic: "the engine did not stop in time" });
+      });
+    };
+    run.signal.addEventListener("abort", onStop, { once: true });
+    if (run.signal.aborted) onStop();
+    const begun = (async () => this.#connection(row, engine).run(work, run))();
+    try {
+      return await Promise.race([begun, gaveUp.promise]);
+    } catch (error) {
+      if (run.stopped === "cancelled") return { terminal: "cancelled" };
+      if (run.stopped === undefined) this.sessions.ground.platform.report(error);
+      return orphanedResult(this.#sql, run.cid, failure(run, error));
+    } finally {
+      cancelTimer?.();
+      run.signal.removeEventListener("abort", onStop);
+    }
+  }
+
+  #settle(sid: number, run: LiveRun, result: Result): Promise<boolean> {
+    return this.sessions.ground.writer.commit((tx) => {
+      const row = sessionBySid(this.#sql, sid);
+      if (!row) return false;
+      const session = this.sessions.writer(tx, row);
+      settleRun(this.sessions.ground, session, run.cid, result);
+      tx.after(() => this.#close(sid, run));
+      return this.#passOn(tx, session);
+    });
+  }
+
+  /** The place goes to the next command of the session, unless others wait for one. */
+  #passOn(tx: Tx, session: SessionWriter): boolean {
+    const othersWait = this.#ready.size > 0 || this.#orphans.length > 0;
+    if (!othersWait) return this.claim(tx, session, true);
+    const { sid } = session.row;
+    if (session.info.state === "queued") tx.after(() => this.#ready.add(sid));
+    return false;
+  }
+
+  #close(sid: number, run: LiveRun): void {
+    run.end();
+    if (this.#live.get(sid) !== run) return;
+    this.#live.delete(sid);
+    if (this.#connections.get(sid)?.stays !== true) this.#disconnect(sid);
+  }
+
+  #release(): void {
+    this.#used--;
+    this.#offer();
+  }
+
+  #connection(row: SessionRow, engine: Engine): Connection {
+    let connection = this.#connections.get(row.sid);
+    if (!connection) {
+      const address = { agent: row.info.agent, session: row.id, epoch: row.epoch };
+      connection = engine.open(address, { outside: (opened) => this.#outside(row.sid, opened) });
+      this.#connections.set(row.sid, connection);
+    }
+    return connection;
+  }
+
+  #disconnect(sid: number): void {
+    const connection = this.#connections.get(sid);
+    this.#connections.delete(sid);
+    if (connection)
+      connection.close().catch((error: unknown) => this.sessions.ground.platform.report(error));
+  }
+
+  #outside(sid: number, opened: { source: string; text: string }): Promise<{ commandId: string }> {
+    return this.sessions.write(sid, (tx, session) => {
+      const seq = this.enqueue(tx, session, { type: "outside", ...opened });
+      return { commandId: idOf("cmd", session.row.key, seq) };
+    });
+  }
+
+  /** Tries a commit until it is written or this owner may write no more; a full disk can be emptied meanwhile. */
+  async #patiently(commit: () => Promise<boolean>): Promise<boolean> {
+    for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
+      try {
+        return await commit();
+      } catch (error) {
+        const { platform } = this.sessions.ground;
+        platform.report(error);
+        if (this.#draining || (Fault.is(error) && error.code === "stale")) return false;
+        await new Promise<void>((resolve) => void platform.after(waitMs, resolve));
+      }
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => this.sessions.ground.platform.report(error))
+      .finally(() => this.#working.delete(tracked));
+    this.#working.add(tracked);
+  }
+
+  /**
+   * Stops claiming; lets runs end by themselves for `patienceMs`, then stops the rest and leaves them to recovery.
+   * Runs that wait for a person are stopped at once.
+   */
+  async drain(patienceMs: number): Promise<void> {
+    this.#draining = true;
+    this.approvals.stop();
+    const live = [...this.#live.values()];
+    await Promise.all(live.filter((run) => run.isWaiting).map((run) => this.#leave(run)));
+    if (this.#live.size > 0 && patienceMs > 0) await this.#quiet(patienceMs);
+    await Promise.all([...this.#live.values()].map((run) => this.#leave(run)));
+    await this.#quiet(graceMs / 2);
+    for (const sid of [...this.#connections.keys()]) this.#disconnect(sid);
+  }
+
+  async #leave(run: LiveRun): Promise<void> {
+    try {
+      await this.sessions.ground.writer.commit(() =>
+        this.#sql.run("update command set drained = 1 where cid = ?", run.cid),
+      );
+    } catch (error) {
+      this.sessions.ground.platform.report(error);
+    }
+    run.stop("drained");
+  }
+
+  async #quiet(ms: number): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.sessions.ground.platform.after(ms, () => late.resolve());
+    await Promise.race([Promise.all(this.#working), late.promise]);
+    cancel();
+  }
+
+  get #sql() {
+    return this.sessions.ground.sql;
+  }
+}
+
+export interface QueuedWork {
+  readonly type: WorkType;
+  readonly text: string;
+  readonly images?: BlobRef[];
+  readonly delivery?: "follow_up" | "steer" | "reject" | undefined;
+  readonly source?: string;
+  readonly requestId?: string;
+  readonly identity?: string | undefined;
+  readonly meta?: JsonObject | undefined;
+}
+
+function failure(run: LiveRun, error: unknown): Result {
+  const said = error instanceof Error ? error.message : String(error);
+  return {
+    terminal: "failed",
+    diagnostic: run.stopped === "unwritable" ? `the store could not be written: ${said}` : said,
+  };
+}

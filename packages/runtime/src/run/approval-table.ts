@@ -1,0 +1,90 @@
+// Approval rows: each durable question to a person, its state and, once answered, the answer's entry.
+//
+//   P1  An approval is decided once; a later answer is `too_late`.
+
+import type { EntryData } from "@lichen/wire";
+import { entryRow } from "../log/entry-log.ts";
+import { eidRange } from "../store/keys.ts";
+import type { Sql } from "../store/sql.ts";
+
+export interface ApprovalRow {
+  /** Row key of `approval.asked`. */
+  readonly asked: number;
+  readonly cid: number;
+  /** The engine's own key for it within the run. */
+  readonly name: string;
+  readonly state: "pending" | "allowed" | "denied" | "withdrawn" | "expired";
+  readonly expires_at: number;
+  /** Row key of `approval.answered`. */
+  readonly answer: number | null;
+}
+
+export function insertApproval(sql: Sql, row: Omit<ApprovalRow, "state" | "answer">): void {
+  sql.run(
+    "insert into approval values (?, ?, ?, 'pending', ?, null)",
+    row.asked,
+    row.cid,
+    row.name,
+    row.expires_at,
+  );
+}
+
+export function approvalRow(sql: Sql, asked: number): ApprovalRow | undefined {
+  return sql.all<ApprovalRow>("select * from approval where asked = ?", asked)[0];
+}
+
+/** The newest approval that a run asked under this name. */
+export function approvalNamed(sql: Sql, cid: number, name: string): ApprovalRow | undefined {
+  return sql.all<ApprovalRow>(
+    "select * from approval where cid = ? and name = ? order by asked desc limit 1",
+    cid,
+    name,
+  )[0];
+}
+
+export function pendingApprovals(sql: Sql, cid: number): ApprovalRow[] {
+  return sql.all<ApprovalRow>(
+    "select * from approval where cid = ? and state = 'pending' order by asked",
+    cid,
+  );
+}
+
+/** Pending approvals of a session, oldest first. */
+export function pendingInSession(sql: Sql, sid: number): ApprovalRow[] {
+  const { first, last } = eidRange(sid);
+  return sql.all<ApprovalRow>(
+    "select * from approval where state = 'pending' and cid between ? and ? order by asked",
+    first,
+    last,
+  );
+}
+
+export function decideApproval(
+  sql: Sql,
+  asked: number,
+  state: ApprovalRow["state"],
+  answer: number | null,
+): void {
+  sql.run("update approval set state = ?, answer = ? where asked = ?", state, answer, asked);
+}
+
+export function earliestDue(sql: Sql): number | undefined {
+  const [row] = sql.all<{ due: number | null }>(
+    "select min(expires_at) as due from approval where state = 'pending'",
+  );
+  return row?.due ?? undefined;
+}
+
+export function dueApprovals(sql: Sql, at: number, limit: number): ApprovalRow[] {
+  return sql.all<ApprovalRow>(
+    "select * from approval where state = 'pending' and expires_at <= ? order by expires_at limit ?",
+    at,
+    limit,
+  );
+}
+
+export function answerOf(sql: Sql, row: ApprovalRow): EntryData["approval.answered"] | undefined {
+  if (row.answer === null) return undefined;
+  const entry = entryRow(sql, row.answer);
+  return entry && (JSON.parse(entry.data) as EntryData["approval.answered"]);
+}

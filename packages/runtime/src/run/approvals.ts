@@ -1,0 +1,231 @@
+// Approvals: durable questions to a person. Asked once, decided once, alive over restarts.
+//
+//   P2  A question asked again under its name after a restart is the same approval, with its answer if it has one.
+//   P3  An input that a person edited is validated before it is recorded, and bound by its own digest.
+//   P4  An approval nobody answers expires as denied at its time, also when the host was down then.
+
+import { canonicalJson, Fault, type EntryData, type JsonObject } from "@lichen/wire";
+import type { Answer, Question } from "../engine/port.ts";
+import type { SessionWriter } from "../log/session-row.ts";
+import { sessionBySid } from "../log/session-row.ts";
+import type { Sessions } from "../queue/sessions.ts";
+import { instant } from "../store/ground.ts";
+import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
+import type { Tx } from "../store/writer.ts";
+import {
+  answerOf,
+  approvalNamed,
+  approvalRow,
+  type ApprovalRow,
+  decideApproval,
+  dueApprovals,
+  earliestDue,
+  insertApproval,
+} from "./approval-table.ts";
+
+interface Waiter {
+  readonly resolve: (answer: Answer) => void;
+  readonly check: Question["check"];
+}
+
+export type GivenAnswer = Pick<
+  EntryData["approval.answered"],
+  "allow" | "message" | "answers" | "input" | "always"
+>;
+
+const dayMs = 86_400_000;
+
+export class Approvals {
+  readonly #sessions: Sessions;
+  readonly #ttlMs: number;
+  readonly #waiters = new Map<number, Waiter>();
+  #wake: { at: number; cancel: () => void } | undefined;
+  #closed = false;
+
+  constructor(sessions: Sessions, ttlMs: number) {
+    this.#sessions = sessions;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** Begins to watch for approvals that fall due; those that did while the host was down expire now. */
+  start(): void {
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#closed = true;
+    this.#wake?.cancel();
+  }
+
+  /** Asks, or finds what was asked under this name, and waits for the decision. Rejects when `signal` aborts. */
+  async ask(cid: number, question: Question, signal: AbortSignal): Promise<Answer> {
+    const { sql } = this.#sessions.ground;
+    const known = approvalNamed(sql, cid, question.key);
+    if (known && known.state !== "pending") return this.#decided(known);
+    const decision = Promise.withResolvers<Answer>();
+    const waiter: Waiter = { resolve: decision.resolve, check: question.check };
+    let asked = known?.asked;
+    if (asked === undefined) asked = await this.#record(cid, question, waiter);
+    else this.#waiters.set(asked, waiter);
+    const eid = asked;
+    const abandon = (): void => decision.reject(signal.reason);
+    if (signal.aborted) abandon();
+    signal.addEventListener("abort", abandon);
+    try {
+      return await decision.promise;
+    } finally {
+      signal.removeEventListener("abort", abandon);
+      this.#waiters.delete(eid);
+    }
+  }
+
+  #record(cid: number, question: Question, waiter: Waiter): Promise<number> {
+    const { sql, platform } = this.#sessions.ground;
+    return this.#sessions.write(sidOf(cid), (tx, session) => {
+      const expiresAt = tx.at + this.#ttlMs;
+      const { key: name, check: _check, ...shown } = question;
+      const asked = session.info.head + 1;
+      session.append({
+        kind: "approval.asked",
+        command: seqOf(cid),
+        data: {
+          ...shown,
+          approvalId: idOf("apr", session.row.key, asked),
+          digest: platform.sha256(canonicalJson(question.input ?? question.questions ?? null)),
+          expiresAt: instant(expiresAt),
+        },
+      });
+      const eid = eidOf(session.row.sid, asked);
+      insertApproval(sql, { asked: eid, cid, name, expires_at: expiresAt });
+      tx.after(() => {
+        this.#waiters.set(eid, waiter);
+        this.#arm();
+      });
+      return eid;
+    });
+  }
+
+  /** Decides a pending approval inside a transaction; false where it was decided already. */
+  answer(tx: Tx, session: SessionWriter, asked: number, given: GivenAnswer, by: By): boolean {
+    const { sql, platform } = this.#sessions.ground;
+    const row = approvalRow(sql, asked);
+    if (!row || sidOf(asked) !== session.row.sid)
+      throw new Fault("unknown_approval", "There is no such approval in this session.");
+    if (row.state !== "pending") return false;
+    const input = given.input && this.#checked(asked, given.input);
+    const entry = session.append({
+      kind: "approval.answered",
+      command: seqOf(row.cid),
+      meta: by.meta,
+      by: by.identity,
+      data: {
+        ...given,
+        ...(input ? { input } : {}),
+        approvalId: idOf("apr", session.row.key, seqOf(asked)),
+        digest: input ? platform.sha256(canonicalJson(input)) : askedDigest(sql, asked),
+      },
+    });
+    const answer = eidOf(session.row.sid, entry.seq);
+    decideApproval(sql, asked, given.allow ? "allowed" : "denied", answer);
+    tx.after(() => this.#tell({ ...row, state: given.allow ? "allowed" : "denied", answer }));
+    return true;
+  }
+
+  /** The harness needs no answer any more. */
+  async withdraw(cid: number, name: string, reason: string): Promise<void> {
+    const { sql } = this.#sessions.ground;
+    await this.#sessions.write(sidOf(cid), (tx, session) => {
+      const row = approvalNamed(sql, cid, name);
+      if (row?.state !== "pending") return;
+      session.append({
+        kind: "approval.withdrawn",
+        command: seqOf(cid),
+        data: { approvalId: idOf("apr", session.row.key, seqOf(row.asked)), reason },
+      });
+      decideApproval(sql, row.asked, "withdrawn", null);
+      tx.after(() => this.#tell({ ...row, state: "withdrawn" }));
+    });
+  }
+
+  #checked(asked: number, input: JsonObject): JsonObject {
+    const check = this.#waiters.get(asked)?.check;
+    if (!check) return input;
+    try {
+      return check(input);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Fault("invalid", `The edited input does not fit: ${reason}`, { cause: error });
+    }
+  }
+
+  #tell(row: ApprovalRow): void {
+    this.#waiters.get(row.asked)?.resolve(this.#decided(row));
+  }
+
+  #decided(row: ApprovalRow): Answer {
+    const given = answerOf(this.#sessions.ground.sql, row);
+    if (row.state === "withdrawn" || row.state === "expired") return { outcome: row.state };
+    return {
+      outcome: row.state === "allowed" ? "allowed" : "denied",
+      ...(typeof given?.message === "string" ? { message: given.message } : {}),
+      ...(given?.answers ? { answers: given.answers } : {}),
+      ...(given?.input ? { input: given.input } : {}),
+      ...(given?.always === undefined ? {} : { always: given.always }),
+    };
+  }
+
+  // One timer for the earliest due approval; a long wait is cut, since timers hold 24 days at most.
+  #arm(): void {
+    const due = earliestDue(this.#sessions.ground.sql);
+    if (this.#closed || due === undefined || (this.#wake && this.#wake.at <= due)) return;
+    this.#wake?.cancel();
+    const { platform } = this.#sessions.ground;
+    const ms = Math.min(Math.max(due - platform.now(), 0), dayMs);
+    this.#wake = { at: due, cancel: platform.after(ms, () => void this.#expire()) };
+  }
+
+  async #expire(): Promise<void> {
+    const { ground } = this.#sessions;
+    this.#wake = undefined;
+    try {
+      await ground.writer.commit((tx) => {
+        for (const row of dueApprovals(ground.sql, tx.at, 100)) {
+          const session = sessionBySid(ground.sql, sidOf(row.asked));
+          decideApproval(ground.sql, row.asked, "expired", null);
+          if (!session) continue;
+          this.#sessions.writer(tx, session).append({
+            kind: "approval.expired",
+            command: seqOf(row.cid),
+            data: { approvalId: idOf("apr", session.key, seqOf(row.asked)) },
+          });
+          tx.after(() => this.#tell({ ...row, state: "expired" }));
+        }
+      });
+    } catch (error) {
+      ground.platform.report(error);
+      if (this.#closed || Fault.is(error)) return;
+      this.#wake = {
+        at: 0,
+        cancel: ground.platform.after(1_000, () => {
+          this.#wake = undefined;
+          this.#arm();
+        }),
+      };
+      return;
+    }
+    this.#arm();
+  }
+}
+
+export interface By {
+  readonly meta?: JsonObject | undefined;
+  readonly identity?: string | undefined;
+}
+
+function askedDigest(sql: Parameters<typeof approvalRow>[0], asked: number): string {
+  const [row] = sql.all<{ digest: string }>(
+    "select json_extract(data, '$.digest') as digest from entry where eid = ?",
+    asked,
+  );
+  return row!.digest;
+}

@@ -1,0 +1,110 @@
+// An agent as a program holds it: its sessions, and the same agent on behalf of somebody.
+
+import {
+  type AgentInfo,
+  Fault,
+  type JsonObject,
+  Reasoning,
+  RequestId,
+  SessionId,
+  type SessionInfo,
+} from "@lichen/wire";
+import { bindMeta, type Bound, type MetaRules } from "../admission/meta.ts";
+import type { Agent, Session } from "../api.ts";
+import { parsed } from "./parsed.ts";
+import { type House, SessionHandle } from "./session-handle.ts";
+
+export interface Whose {
+  readonly aid: number;
+  readonly agent: string;
+  /** The label a person reads. */
+  readonly name: string;
+  /** The model in use, where the engine has one. */
+  readonly model?: (() => string | undefined) | undefined;
+}
+
+export class AgentHandle implements Agent {
+  readonly agent: string;
+  readonly name: string;
+  readonly #house: House;
+  readonly #whose: Whose;
+  readonly #rules: MetaRules;
+  readonly #bound: Bound | undefined;
+
+  constructor(house: House, whose: Whose, rules: MetaRules, bound?: Bound) {
+    this.agent = whose.agent;
+    this.name = whose.name;
+    this.#house = house;
+    this.#whose = whose;
+    this.#rules = rules;
+    this.#bound = bound;
+  }
+
+  async info(): Promise<AgentInfo> {
+    const info = this.summary();
+    await this.#house.ground.writer.pending();
+    return info;
+  }
+
+  /** The agent as the store shows it now. */
+  summary(): AgentInfo {
+    const { sql } = this.#house.ground;
+    const { aid, agent, name } = this.#whose;
+    const [row] = sql.all<{ sessions: number }>(
+      "select count(*) as sessions from session where aid = ? and deleted = 0",
+      aid,
+    );
+    const states = new Set(
+      sql
+        .all<{ state: AgentInfo["state"] }>(
+          "select distinct state from session where aid = ? and deleted = 0 and state <> 'idle'",
+          aid,
+        )
+        .map((it) => it.state),
+    );
+    const state = (["waiting", "running", "queued"] as const).find((it) => states.has(it));
+    const model = this.#whose.model?.();
+    return {
+      agent,
+      name,
+      engine: this.#house.coordinator.engineOf(aid)?.name ?? "none",
+      ...(model === undefined ? {} : { model }),
+      state: state ?? "idle",
+      sessions: row!.sessions,
+    };
+  }
+
+  session(id: string): Session {
+    const { aid, agent } = this.#whose;
+    return new SessionHandle(this.#house, { aid, agent, session: id }, this.#bound);
+  }
+
+  async sessions(
+    page: { limit?: number; before?: string } = {},
+  ): Promise<{ sessions: SessionInfo[]; next?: string }> {
+    const { rows, next } = this.#house.directory.list(this.#whose, page);
+    await this.#house.ground.writer.pending();
+    return { sessions: rows.map((row) => row.info), ...(next === undefined ? {} : { next }) };
+  }
+
+  async create(options: {
+    requestId: string;
+    session?: string;
+    title?: string;
+    model?: string;
+    reasoning?: Reasoning;
+  }): Promise<{ info: SessionInfo; replay: boolean }> {
+    parsed(RequestId, options.requestId);
+    if (options.session !== undefined) parsed(SessionId, options.session);
+    if (options.reasoning !== undefined) parsed(Reasoning, options.reasoning);
+    if (this.#house.coordinator.isDraining)
+      throw new Fault("unavailable", "The host is stopping: try this again in a moment.");
+    const { row, replay } = await this.#house.directory.create(this.#whose, options);
+    return { info: row.info, replay };
+  }
+
+  withMeta(meta: JsonObject): Agent {
+    const bound = bindMeta(this.#house.ground.sql, this.#rules, meta);
+    return new AgentHandle(this.#house, this.#whose, this.#rules, bound);
+  }
+}

@@ -1,0 +1,48 @@
+// Purging: what a deleted session wrote leaves the store in slices of a few milliseconds, once no fork needs it.
+//
+// A tombstone stays: the session's row and its request ids, so that a late retry is still answered `closed`.
+
+import { dropSessionBlobs } from "../log/blob.ts";
+import { dropSession } from "../log/search.ts";
+import type { Ground } from "../store/ground.ts";
+import { eidRange } from "../store/keys.ts";
+import type { Sql } from "../store/sql.ts";
+
+const rowsPerSlice = 200;
+
+/** Purges one slice of one deleted session; false when there is nothing left to do. */
+export function purgeSlice({ sql }: Ground): boolean {
+  for (const { sid } of deletedUnneeded(sql)) {
+    if (dropSession(sql, sid)) return true;
+    if (dropSessionBlobs(sql, sid)) return true;
+    if (dropRows(sql, sid)) return true;
+    sql.run("update session set deleted = 2 where sid = ?", sid);
+    return true;
+  }
+  return false;
+}
+
+/** Deleted sessions that no session which is still to be seen, and no deleted one that still has rows, was forked from. */
+function deletedUnneeded(sql: Sql): { sid: number }[] {
+  return sql.all<{ sid: number }>(
+    `select sid from session s where deleted = 1 and not exists
+     (select 1 from session f where f.forked_sid = s.sid and f.deleted < 2) order by sid limit 1`,
+  );
+}
+
+function dropRows(sql: Sql, sid: number): boolean {
+  const { first, last } = eidRange(sid);
+  const statements = [
+    `delete from call where (assistant, position) in
+     (select assistant, position from call where assistant between ? and ? limit ${rowsPerSlice})`,
+    `delete from approval where asked in
+     (select asked from approval where asked between ? and ? limit ${rowsPerSlice})`,
+    `delete from command where cid in
+     (select cid from command where cid between ? and ? limit ${rowsPerSlice})`,
+    `delete from entry where eid in
+     (select eid from entry where eid between ? and ? limit ${rowsPerSlice})`,
+  ];
+  return statements.some(
+    (statement) => sql.all(`${statement} returning 1`, first, last).length > 0,
+  );
+}

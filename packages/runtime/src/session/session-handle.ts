@@ -1,0 +1,257 @@
+// A session as a program holds it. Making one does no I/O; every answer waits until what it shows is durable.
+
+import {
+  type Baseline,
+  Command,
+  type EntryData,
+  Fault,
+  type Found,
+  type JsonObject,
+  Reasoning,
+  type Receipt,
+  RequestId,
+  SessionId,
+  type SessionInfo,
+  type Settlement,
+  textOf,
+  type Withdrawal,
+} from "@lichen/wire";
+import type { Admission, Address } from "../admission/admit.ts";
+import type { Bound } from "../admission/meta.ts";
+import type { Frame, Session, Sink, Subscription } from "../api.ts";
+import { entriesAfter, entryRow } from "../log/entry-log.ts";
+import { search } from "../log/search.ts";
+import { sessionBlob } from "../log/session-blob.ts";
+import { findSession, requireSession, type SessionRow, sessionBySid } from "../log/session-row.ts";
+import { readBaseline } from "../observe/baseline.ts";
+import type { Hub } from "../observe/hub.ts";
+import { settlementOf } from "../observe/settlement.ts";
+import { iterateWatch } from "../observe/watch-iterator.ts";
+import { commandRow } from "../queue/command-table.ts";
+import type { Coordinator } from "../queue/coordinator.ts";
+import { commandById } from "../queue/settle.ts";
+import { workOf } from "../queue/work.ts";
+import type { Ground } from "../store/ground.ts";
+import { eidRange, idOf, seqOf } from "../store/keys.ts";
+import type { Directory } from "./directory.ts";
+import { parsed } from "./parsed.ts";
+
+/** What session handles of one owner share. */
+export interface House {
+  readonly ground: Ground;
+  readonly admission: Admission;
+  readonly coordinator: Coordinator;
+  readonly directory: Directory;
+  readonly hub: Hub;
+  sessionDeleted(row: SessionRow): void;
+}
+
+const longestWaitMs = 30_000;
+const pageLimit = 200;
+
+export class SessionHandle implements Session {
+  readonly id: string;
+  readonly #house: House;
+  readonly #address: Address;
+  readonly #bound: Bound | undefined;
+
+  constructor(house: House, address: Address, bound: Bound | undefined) {
+    this.id = address.session;
+    this.#house = house;
+    this.#address = address;
+    this.#bound = bound;
+  }
+
+  async send(command: Command): Promise<Receipt> {
+    parsed(SessionId, this.id);
+    return this.#house.admission.admit(this.#address, parsed(Command, command), this.#bound);
+  }
+
+  async withdraw(requestId: string): Promise<Withdrawal> {
+    parsed(SessionId, this.id);
+    return this.#house.admission.withdraw(this.#address, parsed(RequestId, requestId));
+  }
+
+  async readSettlement(
+    commandId: string,
+    options: { timeoutMs?: number; signal?: AbortSignal } = {},
+  ): Promise<Settlement | undefined> {
+    const { sql, platform } = this.#house.ground;
+    const timeoutMs = Math.min(Math.max(options.timeoutMs ?? 0, 0), longestWaitMs);
+    const deadline = platform.now() + timeoutMs;
+    for (;;) {
+      const row = requireSession(sql, this.#address.aid, this.id);
+      const command = commandById(sql, row, commandId);
+      if (!command)
+        throw new Fault(
+          "unknown_command",
+          `There is no command ${commandId} in session ${this.id}.`,
+        );
+      const settlement = settlementOf(sql, row.key, command);
+      if (settlement) {
+        await this.#house.ground.writer.pending();
+        return settlement;
+      }
+      const leftMs = deadline - platform.now();
+      if (leftMs <= 0 || options.signal?.aborted || this.#house.coordinator.isDraining)
+        return undefined;
+      await this.#house.hub.settlementHint(command.cid, leftMs, options.signal);
+    }
+  }
+
+  info(): Promise<SessionInfo> {
+    return this.#durably((row) => row.info);
+  }
+
+  read(options: { limit?: number; before?: number } = {}): Promise<Baseline> {
+    return this.#durably((row) => this.#baseline(row, options));
+  }
+
+  #baseline(row: SessionRow, options: { limit?: number; before?: number } = {}): Baseline {
+    const { sql } = this.#house.ground;
+    const { limit = pageLimit, before } = options;
+    wholeNumber("limit", limit, pageLimit);
+    if (before !== undefined) wholeNumber("before", before, Number.MAX_SAFE_INTEGER);
+    const baseline = readBaseline(sql, row, limit, before);
+    const partial = this.#house.coordinator.liveRun(row.sid)?.currentPartial;
+    if (!baseline.running || !partial) return baseline;
+    return { ...baseline, running: { ...baseline.running, partial } };
+  }
+
+  watch(options: { after?: string; signal?: AbortSignal } = {}): AsyncIterable<Frame> {
+    const { signal, ...from } = options;
+    return iterateWatch((sink) => this.observe(sink, from), signal);
+  }
+
+  observe(sink: Sink<Frame>, options: { after?: string } = {}): Subscription {
+    const { sql } = this.#house.ground;
+    const row = this.#row();
+    const { sid, key, epoch } = row;
+    const current = (): SessionRow => sessionBySid(sql, sid) ?? row;
+    return this.#house.hub.watch(
+      sid,
+      sink,
+      {
+        epoch,
+        head: () => current().info.head,
+        baseline: () => this.#baseline(current()),
+        entriesAfter: (seq, limit) => entriesAfter(sql, { sid, key }, seq, limit),
+      },
+      options.after,
+    );
+  }
+
+  async change(changes: {
+    title?: string;
+    model?: string;
+    reasoning?: Reasoning;
+    leaf?: string;
+  }): Promise<SessionInfo> {
+    if (changes.reasoning !== undefined) parsed(Reasoning, changes.reasoning);
+    this.#admits();
+    return this.#house.directory.change(this.#address.aid, this.id, changes);
+  }
+
+  async restart(): Promise<SessionInfo> {
+    this.#admits();
+    return this.#house.directory.restart(this.#address.aid, this.id);
+  }
+
+  async fork(options: {
+    requestId: string;
+    at?: string;
+    session?: string;
+  }): Promise<{ info: SessionInfo; replay: boolean }> {
+    parsed(RequestId, options.requestId);
+    if (options.session !== undefined) parsed(SessionId, options.session);
+    this.#admits();
+    const { row, replay } = await this.#house.directory.fork(this.#address, this.id, options);
+    return { info: row.info, replay };
+  }
+
+  async delete(options: { epoch?: string } = {}): Promise<void> {
+    this.#admits();
+    const row = await this.#house.directory.delete(this.#address.aid, this.id, options.epoch);
+    if (row) this.#house.sessionDeleted(row);
+  }
+
+  search(options: { q: string; limit?: number }): Promise<{ found: Found[] }> {
+    const { q, limit = pageLimit } = options;
+    return this.#durably((row) => {
+      wholeNumber("limit", limit, pageLimit);
+      return { found: search(this.#house.ground.sql, row.sid, q, limit) };
+    });
+  }
+
+  blob(sha256: string): Promise<{ bytes: Uint8Array; mimeType: string } | undefined> {
+    return this.#durably((row) => sessionBlob(this.#house.ground.sql, row, sha256));
+  }
+
+  latestPending(): ReturnType<Session["latestPending"]> {
+    return this.#durably((row) => {
+      const identity = this.#bound?.identity;
+      if (identity === undefined) return undefined;
+      const { sql } = this.#house.ground;
+      const { first, last } = eidRange(row.sid);
+      const [newest] = sql.all<{ cid: number }>(
+        `select cid from command where state = 'queued' and cid between ? and ?
+         and type = 'prompt' and identity = ? order by cid desc limit 1`,
+        first,
+        last,
+        identity,
+      );
+      return newest && this.#pendingPrompt(row, newest.cid);
+    });
+  }
+
+  #pendingPrompt(
+    row: SessionRow,
+    cid: number,
+  ): {
+    commandId: string;
+    requestId: string;
+    text: string;
+    images: { mimeType: string; data: string }[];
+    meta?: JsonObject;
+  } {
+    const { ground } = this.#house;
+    const command = commandRow(ground.sql, cid)!;
+    const work = workOf(ground, row, command, false);
+    const { meta } = entryRow(ground.sql, cid)!;
+    return {
+      commandId: idOf("cmd", row.key, seqOf(cid)),
+      requestId: command.request!,
+      text: textOf(work.text satisfies EntryData["command.queued"]["text"]),
+      images: work.images.flatMap((image) => {
+        const blob = sessionBlob(ground.sql, row, image.blob);
+        return blob
+          ? [{ mimeType: image.mimeType, data: ground.platform.toBase64(blob.bytes) }]
+          : [];
+      }),
+      ...(meta === null ? {} : { meta: JSON.parse(meta) as JsonObject }),
+    };
+  }
+
+  #row(): SessionRow {
+    return requireSession(this.#house.ground.sql, this.#address.aid, this.id);
+  }
+
+  #admits(): void {
+    if (this.#house.coordinator.isDraining)
+      throw new Fault("unavailable", "The host is stopping: try this again in a moment.");
+  }
+
+  async #durably<T>(read: (row: SessionRow) => T): Promise<T> {
+    parsed(SessionId, this.id);
+    const row = findSession(this.#house.ground.sql, this.#address.aid, this.id);
+    const answer = row ? read(row) : undefined;
+    await this.#house.ground.writer.pending();
+    if (!row) this.#row();
+    return answer as T;
+  }
+}
+
+function wholeNumber(name: string, value: number, most: number): void {
+  if (!Number.isSafeInteger(value) || value < 1 || value > most)
+    throw new Fault("invalid", `${name}: a whole number from 1 to ${most}.`);
+}

@@ -1,0 +1,225 @@
+// The group writer: all writes of an owner that arrive together share one transaction.
+//
+// It owns when a transaction begins and ends and what may be told afterwards. It does not know what is written.
+//
+//   S10  Each member runs in a nested transaction of its own; one that throws leaves the others untouched.
+//   S11  Nothing is told, resolved or refused before its group is durable.
+//   S12  A group is at most 16 members or 4 ms, so that the loop stays responsive.
+//   S13  If SQLite dropped the whole transaction (a full disk does), every member is tried again alone.
+//   S14  A writer whose generation is over writes nothing and faults `stale`.
+
+import { Fault } from "@lichen/wire";
+import type { Platform } from "../platform.ts";
+import { generation } from "./schema.ts";
+import type { Sql } from "./sql.ts";
+
+const membersPerGroup = 16;
+const groupMs = 4;
+
+/** One member's view of the transaction it runs in. */
+export class Tx {
+  /** The time of everything this member writes. */
+  readonly at: number;
+  readonly #seals: (() => void)[] = [];
+  readonly #afters: (() => void)[] = [];
+  readonly #undos: (() => void)[] = [];
+
+  constructor(at: number) {
+    this.at = at;
+  }
+
+  /** Runs at the end of the member, still inside its transaction. */
+  seal(work: () => void): void {
+    this.#seals.push(work);
+  }
+
+  /** Runs once what was written is durable. */
+  after(work: () => void): void {
+    this.#afters.push(work);
+  }
+
+  /** Runs if the member's writes were undone: gives back what was reserved in memory. */
+  undo(work: () => void): void {
+    this.#undos.push(work);
+  }
+
+  static sealed(tx: Tx): void {
+    for (const work of tx.#seals) work();
+  }
+
+  static durable(tx: Tx): (() => void)[] {
+    return tx.#afters;
+  }
+
+  static undone(tx: Tx): void {
+    for (const work of tx.#undos) work();
+  }
+}
+
+interface Member {
+  readonly body: (tx: Tx) => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Done {
+  readonly member: Member;
+  readonly tx: Tx;
+  readonly value?: unknown;
+  readonly error?: unknown;
+  readonly failed: boolean;
+}
+
+export class Writer {
+  readonly #sql: Sql;
+  readonly #platform: Platform;
+  readonly #generation: number;
+  readonly #queue: Member[] = [];
+  #scheduled = false;
+  #syncs = 0;
+  #last: Promise<void> | undefined;
+  #broken: unknown;
+
+  constructor(sql: Sql, platform: Platform, ownGeneration: number) {
+    this.#sql = sql;
+    this.#platform = platform;
+    this.#generation = ownGeneration;
+  }
+
+  /**
+   * Runs `body` in a transaction with whatever else arrives now, and settles once it is durable. `body` may run
+   * twice (the first time undone), so it touches only the database and `tx`.
+   */
+  commit<T>(body: (tx: Tx) => T): Promise<T> {
+    if (this.#broken) return Promise.reject(this.#broken);
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ body, resolve: resolve as (value: unknown) => void, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Settles when everything committed so far is durable; undefined where it is already. */
+  pending(): Promise<void> | undefined {
+    return this.#last;
+  }
+
+  /** Settles when nothing waits and nothing is being synced. */
+  async idle(): Promise<void> {
+    while (!this.#broken && (this.#queue.length > 0 || this.#last)) {
+      await (this.#last ?? new Promise<void>((resolve) => this.#platform.soon(resolve)));
+    }
+  }
+
+  // While a sync is under way, a small group waits for it: its own sync could not begin earlier anyway. A full one
+  // goes ahead, so that the transaction's work overlaps with the sync.
+  #schedule(): void {
+    if (this.#scheduled || this.#queue.length === 0) return;
+    if (this.#syncs > 0 && this.#queue.length < membersPerGroup) return;
+    this.#scheduled = true;
+    this.#platform.soon(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    const began = this.#platform.now();
+    const members: Member[] = [];
+    let done: Done[] = [];
+    try {
+      this.#sql.transact(() => {
+        this.#checkGeneration();
+        do {
+          const member = this.#queue.shift();
+          if (!member) break;
+          members.push(member);
+          done.push(this.#attempt(member));
+        } while (members.length < membersPerGroup && this.#platform.now() - began < groupMs);
+      });
+    } catch (error) {
+      for (const { tx, failed } of done) if (!failed) Tx.undone(tx);
+      // Refused before its first member, as a stale writer is: those who wait learn it.
+      if (members.length === 0) members.push(...this.#queue.splice(0, membersPerGroup));
+      done =
+        members.length === 1 ? [failure(members[0]!, error)] : members.map((it) => this.#alone(it));
+    }
+    this.#conclude(done);
+    this.#schedule();
+  }
+
+  #attempt(member: Member): Done {
+    const tx = new Tx(this.#platform.now());
+    try {
+      const value = this.#sql.transact(() => {
+        const answer = member.body(tx);
+        Tx.sealed(tx);
+        return [answer];
+      })[0];
+      return { member, tx, value, failed: false };
+    } catch (error) {
+      Tx.undone(tx);
+      if (!this.#sql.inTransaction()) throw error;
+      return { member, tx, error, failed: true };
+    }
+  }
+
+  #alone(member: Member): Done {
+    let done: Done | undefined;
+    try {
+      this.#sql.transact(() => {
+        this.#checkGeneration();
+        done = this.#attempt(member);
+      });
+      return done!;
+    } catch (error) {
+      if (done && !done.failed) Tx.undone(done.tx);
+      return failure(member, error);
+    }
+  }
+
+  #checkGeneration(): void {
+    if (generation(this.#sql) !== this.#generation)
+      throw new Fault(
+        "stale",
+        "Another process has taken this store over; this one can write no more. Stop it, or open the store again.",
+      );
+  }
+
+  #conclude(done: Done[]): void {
+    if (done.length === 0) return;
+    this.#syncs++;
+    const durable = this.#sql.durable();
+    const told = durable.then(
+      () => {
+        this.#syncs--;
+        if (this.#last === told) this.#last = undefined;
+        for (const it of done) this.#tell(it);
+        this.#schedule();
+      },
+      (error: unknown) => {
+        this.#broken = error;
+        this.#platform.report(error);
+        for (const { member } of [...done, ...this.#queue.splice(0).map((it) => ({ member: it }))])
+          member.reject(error);
+      },
+    );
+    this.#last = told;
+  }
+
+  #tell({ member, tx, value, error, failed }: Done): void {
+    if (failed) {
+      member.reject(error);
+      return;
+    }
+    for (const work of Tx.durable(tx)) {
+      try {
+        work();
+      } catch (bug) {
+        this.#platform.report(bug);
+      }
+    }
+    member.resolve(value);
+  }
+}
+
+function failure(member: Member, error: unknown): Done {
+  return { member, tx: new Tx(0), error, failed: true };
+}
