@@ -11,6 +11,8 @@ export default defineConfig({
           isolate: false,
           pool: "threads",
           testTimeout: 30_000,
+          // Agent folders of tests are loaded by Node itself, as everywhere else.
+          server: { deps: { external: [/\/lichen-folder-/] } },
         },
       },
       {

@@ -1,0 +1,122 @@
+// An agent's folder, read anew before every turn where it changed.
+//
+//   What a turn gets is how the folder stood when the turn asked, or later; unchanged, that costs some calls of `stat`.
+//   A config or models.json that breaks while the agent runs is reported, and the last one that worked stays in use.
+
+import { basename } from "node:path";
+import type { Tool } from "@lichen/engine";
+import { Fault } from "@lichen/wire";
+import type { Definition, Diagnostic } from "../definition.ts";
+import { agentIdOf } from "./agent-id.ts";
+import { AuthoredModules } from "./authored-modules.ts";
+import { type AgentPlace, findAgent } from "./find-agent.ts";
+import { lendOwnModules } from "./own-modules.ts";
+import { type ReadFolder, readFolder } from "./read-folder.ts";
+
+export interface FolderOptions {
+  /** The built-in coding tools; the config says which of them the agent gets. */
+  codingTools?: readonly Tool[];
+  /** Where the agent works; the directory that was pointed at, when left out. */
+  cwd?: string;
+  /** The value of `LICHEN_AGENT`. */
+  named?: string;
+}
+
+export interface LoadedDefinition {
+  readonly definition: Definition;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export class AgentFolder {
+  readonly place: AgentPlace;
+  readonly #coding: readonly Tool[];
+  readonly #giveBack: () => void;
+  readonly #modules: AuthoredModules;
+  #read: ReadFolder | undefined;
+  #reading: Promise<void> | undefined;
+  /** A reading that has not begun. */
+  #next: Promise<void> | undefined;
+  #broken: Diagnostic | undefined;
+
+  private constructor(place: AgentPlace, coding: readonly Tool[]) {
+    this.place = place;
+    this.#coding = coding;
+    this.#modules = new AuthoredModules(place.dir);
+    this.#giveBack = lendOwnModules(place.dir);
+  }
+
+  /** Opens and reads the folder. Throws a `Fault` where its config or models.json cannot be used. */
+  static async open(pointedAt: string, options: FolderOptions = {}): Promise<AgentFolder> {
+    const found = findAgent(pointedAt, options.named);
+    const place = options.cwd === undefined ? found : { ...found, cwd: options.cwd };
+    const folder = new AgentFolder(place, options.codingTools ?? []);
+    try {
+      await folder.load();
+    } catch (error) {
+      folder.close();
+      throw error;
+    }
+    return folder;
+  }
+
+  /** The folder's name now: a label. */
+  get name(): string {
+    return basename(this.place.dir);
+  }
+
+  /** Made once and kept in the folder. */
+  get id(): string {
+    return agentIdOf(this.place.dir);
+  }
+
+  /** The definition as the folder stands. */
+  async load(): Promise<LoadedDefinition> {
+    if (!this.#read?.stamps.isFresh) await (this.#next ??= this.#readNext());
+    const { definition, diagnostics } = this.#read!;
+    return {
+      definition,
+      diagnostics: this.#broken ? [this.#broken, ...diagnostics] : diagnostics,
+    };
+  }
+
+  close(): void {
+    this.#giveBack();
+  }
+
+  /** A reading that began before somebody asked may have missed the newest edit: it is waited for, and the next one counts. */
+  async #readNext(): Promise<void> {
+    await this.#reading?.catch(() => undefined);
+    this.#reading = this.#next;
+    this.#next = undefined;
+    await this.#readAnew();
+  }
+
+  async #readAnew(): Promise<void> {
+    try {
+      this.#read = await readFolder(this.place, this.#coding, this.#modules);
+      this.#broken = undefined;
+    } catch (error) {
+      if (!this.#read || !Fault.is(error)) throw error;
+      const [file = "", ...problem] = error.message.split(": ");
+      this.#broken = {
+        severity: "error",
+        file,
+        problem: `${problem.join(": ")} The last version that worked is in use`,
+        fix: "correct the file: it is read again before the next turn",
+      };
+    }
+  }
+}
+
+/** Reads the agent that `pointedAt` holds, once. */
+export async function loadDefinition(
+  pointedAt: string,
+  options: FolderOptions = {},
+): Promise<LoadedDefinition> {
+  const folder = await AgentFolder.open(pointedAt, options);
+  try {
+    return await folder.load();
+  } finally {
+    folder.close();
+  }
+}

@@ -1,0 +1,181 @@
+// Reads an agent's folder whole. A broken tool or skill is reported and the rest works; a config that cannot be used is
+// a `Fault`, because nothing can be said without it.
+
+import { readdirSync } from "node:fs";
+import { basename, extname, join, relative } from "node:path";
+import type { Tool } from "@lichen/engine";
+import { Fault } from "@lichen/wire";
+import { type LichenConfig, parseConfig } from "../define-config.ts";
+import { isTool } from "../define-tool.ts";
+import type { Definition, Diagnostic } from "../definition.ts";
+import { instructionsOf } from "../prompt.ts";
+import { parseSkill, type Skill } from "../skill.ts";
+import { type FoundTool, isCodingToolOn, toolName, toolSet } from "../tool-set.ts";
+import type { AuthoredModules } from "./authored-modules.ts";
+import { readContextFiles, readText, textLimit } from "./context-files.ts";
+import type { AgentPlace } from "./find-agent.ts";
+import { leaves, pathFrom } from "./paths.ts";
+import { Stamps } from "./stamps.ts";
+
+export interface ReadFolder {
+  readonly definition: Definition;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly stamps: Stamps;
+}
+
+export async function readFolder(
+  place: AgentPlace,
+  coding: readonly Tool[],
+  modules: AuthoredModules,
+): Promise<ReadFolder> {
+  const { dir, cwd } = place;
+  const stamps = new Stamps();
+  const diagnostics: Diagnostic[] = [];
+  const configFile = relative(dir, place.configFile);
+
+  const config = await readConfig(place, stamps, modules);
+  const models = join(dir, "models.json");
+  stamps.note(models);
+  checkJson(models);
+
+  const personaFile = join(dir, "persona.md");
+  stamps.note(personaFile);
+  const persona = readText(personaFile);
+  const context = readContextFiles(dir, cwd, stamps);
+  for (const file of [
+    ...context.cut,
+    ...((persona?.length ?? 0) > textLimit ? ["persona.md"] : []),
+  ])
+    diagnostics.push({
+      severity: "warning",
+      file: file.startsWith("/") ? relative(dir, file) : file,
+      problem: `is longer than ${textLimit} characters; the rest is left out of the prompt`,
+      fix: "keep what the agent always needs, and make the rest a skill or a file it can read",
+    });
+  const skills = readSkills(place, stamps, diagnostics);
+  const authored = await readTools(dir, stamps, diagnostics, modules);
+  const { tools, diagnostics: collisions } = toolSet(config, configFile, coding, authored);
+  diagnostics.push(...collisions);
+  if (
+    skills.length > 0 &&
+    !isCodingToolOn(config, "read") &&
+    !tools.some(({ name }) => name === "read")
+  )
+    diagnostics.push({
+      severity: "warning",
+      file: configFile,
+      problem: "the agent has skills and no read tool, so it cannot open them",
+      fix: 'put "read" into codingTools',
+    });
+
+  const shownPersona = persona?.slice(0, textLimit);
+  const definition: Definition = {
+    name: basename(dir),
+    instructions: instructionsOf({
+      persona: shownPersona,
+      contextFiles: context.files,
+      skills,
+      cwd,
+      hasDeferredTools: tools.some(({ deferred }) => deferred),
+    }),
+    ...(shownPersona === undefined ? {} : { persona: shownPersona }),
+    contextFiles: context.files,
+    skills,
+    tools,
+    config,
+  };
+  return { definition, diagnostics, stamps };
+}
+
+async function readConfig(
+  { dir, configFile }: AgentPlace,
+  stamps: Stamps,
+  modules: AuthoredModules,
+): Promise<LichenConfig> {
+  stamps.note(configFile);
+  const loaded = await modules.load(configFile);
+  const name = relative(dir, configFile);
+  if (loaded.problem !== undefined) throw new Fault("invalid", `${name}: ${loaded.problem}.`);
+  return parseConfig(loaded.value, name);
+}
+
+function readSkills({ dir, cwd }: AgentPlace, stamps: Stamps, diagnostics: Diagnostic[]): Skill[] {
+  const skills: Skill[] = [];
+  for (const folder of namesIn(join(dir, "skills"), stamps)) {
+    const path = join(dir, "skills", folder, "SKILL.md");
+    const file = relative(dir, path);
+    stamps.note(path);
+    const source = readText(path);
+    if (source === undefined) continue;
+    const report = (severity: Diagnostic["severity"], problem: string) =>
+      diagnostics.push({
+        severity,
+        file,
+        problem,
+        fix: "correct its frontmatter: name (as its folder) and description, optionally license, compatibility, metadata, allowed-tools",
+      });
+    if (leaves(path, dir)) {
+      report("error", "is a link that leaves the agent's folder, so it is not used");
+      continue;
+    }
+    const { skill, problems } = parseSkill(source, folder);
+    for (const problem of problems) report(skill ? "warning" : "error", problem);
+    if (skill) skills.push({ ...skill, path: pathFrom(cwd, path) });
+  }
+  return skills;
+}
+
+async function readTools(
+  dir: string,
+  stamps: Stamps,
+  diagnostics: Diagnostic[],
+  modules: AuthoredModules,
+): Promise<FoundTool[]> {
+  const files = namesIn(join(dir, "tools"), stamps).filter(
+    (name) => /\.(ts|js|mjs)$/.test(name) && !/^\.|\.d\.ts$|\.test\.\w+$/.test(name),
+  );
+  const read = files.map(async (name): Promise<FoundTool | undefined> => {
+    const path = join(dir, "tools", name);
+    const file = relative(dir, path);
+    stamps.note(path);
+    const broken = (problem: string, fix: string) => {
+      diagnostics.push({ severity: "error", file, problem, fix });
+      return undefined;
+    };
+    const bare = basename(name, extname(name));
+    if (!toolName.test(bare))
+      return broken(
+        `"${bare}" cannot be a tool's name`,
+        "rename the file: letters, digits, _ and -, at most 64",
+      );
+    const loaded = await modules.load(path);
+    if (loaded.problem !== undefined)
+      return broken(loaded.problem, "correct the file: it is read again before the next turn");
+    if (isTool(loaded.value)) return { file, tool: { ...loaded.value, name: bare } };
+    return broken(
+      "has no tool as its default export",
+      "write: export default defineTool({ description, input: z.object({ … }), execute })",
+    );
+  });
+  return (await Promise.all(read)).filter((found) => found !== undefined);
+}
+
+/** The names in a directory, in their order; none where there is no directory. */
+function namesIn(dir: string, stamps: Stamps): string[] {
+  stamps.note(dir);
+  try {
+    return readdirSync(dir).sort();
+  } catch {
+    return [];
+  }
+}
+
+function checkJson(path: string): void {
+  const text = readText(path);
+  if (text === undefined) return;
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw new Fault("invalid", `${basename(path)}: ${(error as Error).message}. Correct the file.`);
+  }
+}
