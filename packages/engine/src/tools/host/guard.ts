@@ -40,6 +40,8 @@ export class Guard {
   readonly #paths: readonly string[];
   /** `device:inode` of each protected path, also after it was moved. */
   readonly #identities = new Set<string>();
+  /** Those of the files below them, listed when a file with several names is met; anew for each call. */
+  #files: Promise<ReadonlySet<string>> | undefined;
 
   constructor({ cwd, protectedPaths, identities = [] }: GuardOptions) {
     this.#cwd = cwd;
@@ -79,6 +81,7 @@ export class Guard {
 
   /** A regular file, for reading. */
   async openFile(path: string): Promise<FileHandle> {
+    this.#files = undefined;
     const target = this.resolve(path);
     this.#refuseName(target, path);
     const kind = await stat(target).catch(explain(path));
@@ -88,6 +91,7 @@ export class Guard {
   }
 
   async openFolder(path: string): Promise<Folder> {
+    this.#files = undefined;
     const target = this.resolve(path);
     this.#refuseName(target, path);
     const handle = await open(target, readingFolder).catch(explain(path));
@@ -207,8 +211,9 @@ export class Guard {
   async #refuseIdentity(found: BigIntStats, shown: string): Promise<void> {
     const identity = identityOf(found);
     if (this.#identities.has(identity)) throw refusal(shown);
-    if (found.isFile() && found.nlink > 1n)
-      for (const path of this.#paths) if (await holdsFile(path, identity)) throw refusal(shown);
+    if (!found.isFile() || found.nlink === 1n) return;
+    this.#files ??= filesBelow(this.#paths);
+    if ((await this.#files).has(identity)) throw refusal(shown);
   }
 }
 
@@ -227,17 +232,18 @@ function identityOf(found: BigIntStats): string {
   return `${found.dev}:${found.ino}`;
 }
 
-/** Whether a file with more than one name has one of them below a protected folder. */
-async function holdsFile(path: string, identity: string): Promise<boolean> {
-  const entries = await readdir(path, { withFileTypes: true, recursive: true }).catch(() => []);
-  for (const entry of entries) {
-    if (!entry.isFile()) continue;
-    const found = await stat(join(entry.parentPath, entry.name), { bigint: true }).catch(
-      () => undefined,
-    );
-    if (found && identityOf(found) === identity) return true;
+/** The identities of all files below these folders. */
+async function filesBelow(paths: readonly string[]): Promise<Set<string>> {
+  const identities = new Set<string>();
+  for (const path of paths) {
+    const options = { withFileTypes: true, recursive: true } as const;
+    for (const entry of await readdir(path, options).catch(() => [])) {
+      const file = join(entry.parentPath, entry.name);
+      const found = await stat(file, { bigint: true }).catch(() => undefined);
+      if (found?.isFile()) identities.add(identityOf(found));
+    }
   }
-  return false;
+  return identities;
 }
 
 /** The real path, also of what does not exist yet. */

@@ -4,6 +4,9 @@
 //
 // Whether bubblewrap works is found by running it, once per opened sandbox. Where it does not, nothing hides those
 // places from a process of the same user, and `kind` and `reason` say so.
+//
+// What the wall does not stop: programs outside that the network or an abstract socket reaches (ssh to this machine with
+// a key the user has), and files that something outside runs later (a shell's profile, an agent folder's own code).
 
 import { spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
@@ -13,7 +16,10 @@ import { Fault } from "@lichen/wire";
 export interface SandboxOptions {
   /** `require` refuses to go on without bubblewrap; `auto` goes on and says so. */
   readonly mode: "auto" | "require" | "off";
-  /** Folders (or files) to hide. A folder that does not exist is made, so that nobody else can take its place. */
+  /**
+   * Folders to hide. One that does not exist is made, so that nobody else can take its place. A file can be hidden too,
+   * but not what is made beside it later (a store's journal), so name its folder.
+   */
   readonly mask: readonly string[];
   /** Where the agent works; must not lie in a mask. */
   readonly cwd: string;
@@ -152,7 +158,7 @@ function commandSockets(cwd: string): Hidden[] {
   });
 }
 
-/** Root keeps what working on files needs, and loses what could take the wall down (mounting, tracing, raw devices). */
+/** Root keeps what working on files needs, and loses what could take the wall down: mounting, tracing, raw devices, the kernel's settings. */
 function privileges(): string[] {
   if (process.getuid?.() !== 0) return [];
   const kept = [
@@ -165,7 +171,14 @@ function privileges(): string[] {
     "SETUID",
     "NET_BIND_SERVICE",
   ];
-  return ["--cap-drop", "ALL", ...kept.flatMap((name) => ["--cap-add", `CAP_${name}`])];
+  return [
+    "--ro-bind",
+    "/sys",
+    "/sys",
+    "--cap-drop",
+    "ALL",
+    ...kept.flatMap((name) => ["--cap-add", `CAP_${name}`]),
+  ];
 }
 
 async function detect(program: string): Promise<{ program: string } | { reason: string }> {

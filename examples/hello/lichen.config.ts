@@ -1,0 +1,7 @@
+import { defineConfig } from "lichen";
+
+// No model is named, so Lichen takes the best one that it has a key for, and the built-in demo model if there is none.
+export default defineConfig({
+  // This agent plays with dice and reads its skill. It gets no other hands.
+  codingTools: ["read"],
+});
