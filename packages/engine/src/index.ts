@@ -1,1 +1,13 @@
 export { errorOutcome, outcomeOf, type Tool, type ToolContext, type ToolSwitches } from "./tool.ts";
+export { createModelEngine, type ModelEngineOptions } from "./model/engine.ts";
+export {
+  createModels,
+  type ListedModel,
+  type ModelChoice,
+  type Models,
+  type ModelsOptions,
+} from "./model/models.ts";
+export { demoSpec } from "./model/demo.ts";
+export { diagnosticOf } from "./model/diagnostic.ts";
+export type { After, RetryPolicy } from "./model/retry.ts";
+export type { CompactionPolicy, Definition } from "./model/turn.ts";

@@ -1,0 +1,71 @@
+// The model engine: a command is a conversation with a model that may call tools.
+//
+// It keeps nothing of its own. What a run has done stands in the log, so that the same command, given again after a
+// crash, goes on from there.
+
+import type { Connection, Engine, Result, Run, Work } from "@lichen/runtime";
+import { manualCut, summarise } from "./compaction.ts";
+import { converse } from "./converse.ts";
+import { tokensOf } from "./cut.ts";
+import { defaultRetry, type RetryPolicy } from "./retry.ts";
+import {
+  type CompactionPolicy,
+  defaultCompaction,
+  type Host,
+  openTurn,
+  type Turn,
+} from "./turn.ts";
+
+export interface ModelEngineOptions extends Pick<Host, "models" | "definition" | "after"> {
+  readonly retry?: Partial<RetryPolicy>;
+  readonly compaction?: Partial<CompactionPolicy>;
+}
+
+export function createModelEngine(options: ModelEngineOptions): Engine {
+  const host: Host = {
+    models: options.models,
+    definition: (session) => options.definition(session),
+    after: options.after,
+    retry: { ...defaultRetry, ...options.retry },
+    compaction: { ...defaultCompaction, ...options.compaction },
+  };
+  return {
+    name: "model",
+    can: { steer: true, approve: true, resume: true, takeover: false, images: true, models: true },
+    open: (): Connection => ({
+      run: (work, run) => execute(host, work, run),
+      close: async () => {},
+    }),
+  };
+}
+
+async function execute(host: Host, work: Work, run: Run): Promise<Result> {
+  const turn = await openTurn(host, work, run);
+  if (run.signal.aborted) return { terminal: "cancelled" };
+  if ("diagnostic" in turn) return { terminal: "failed", diagnostic: turn.diagnostic };
+  return work.type === "compact" ? compactNow(turn) : converse(turn);
+}
+
+async function compactNow(turn: Turn): Promise<Result> {
+  const cut = manualCut(turn);
+  if (!cut)
+    return {
+      terminal: "completed",
+      answer:
+        "There is nothing to compact yet: the conversation has no turn before its newest one.",
+    };
+  const compacted = await summarise(turn, cut, {
+    automatic: false,
+    instructions: turn.work.text,
+  });
+  if (turn.run.signal.aborted) return { terminal: "cancelled" };
+  if (!compacted.entry) return { terminal: "failed", diagnostic: compacted.diagnostic };
+  const messages = cut.before.filter((entry) => entry.kind !== "compaction").length;
+  const before = tokensOf(cut.before);
+  const after = Math.ceil(String(compacted.entry.data.summary).length / 3.5);
+  return {
+    terminal: "completed",
+    answer: `${messages} messages of about ${before} tokens are now a summary of about ${after}; the newest ${cut.kept.length} messages stay as they are.`,
+    entries: [compacted.entry],
+  };
+}

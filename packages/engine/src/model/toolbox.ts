@@ -1,0 +1,122 @@
+// The tools of one run: which the model sees, and one call's way from its arguments to its outcome.
+//
+// A call's arguments are validated before anything is recorded; from there the run's own `call` keeps the order of
+// approval, intent, effect and outcome. What was refused before that is the caller's to record.
+
+import type { Call, Outcome, Run } from "@lichen/runtime";
+import type { CallBlock, Json, JsonObject } from "@lichen/wire";
+import { outcomeOf, type Tool, type ToolContext, type ToolSwitches } from "../tool.ts";
+
+/** A call by the assistant entry that asks for it. */
+export interface CallKey {
+  readonly assistant: string;
+  readonly block: Pick<CallBlock, "index" | "callId" | "name">;
+}
+
+export class Toolbox {
+  readonly #run: Run;
+  readonly #cwd: string;
+  readonly #tools: readonly Tool[];
+  readonly #activated: Set<string>;
+  readonly switches: ToolSwitches;
+
+  constructor(run: Run, cwd: string, tools: readonly Tool[]) {
+    this.#run = run;
+    this.#cwd = cwd;
+    this.#tools = tools;
+    this.#activated = new Set(run.settings().tools);
+    this.switches = {
+      active: () => this.active().map((tool) => tool.name),
+      registered: () =>
+        tools.map(({ name, description, deferred }) => ({
+          name,
+          description,
+          deferred: deferred ?? false,
+        })),
+      activate: (names) => this.#activate(names),
+    };
+  }
+
+  /** The tools that the model sees now. */
+  active(): readonly Tool[] {
+    return this.#tools.filter((tool) => !tool.deferred || this.#activated.has(tool.name));
+  }
+
+  /** Runs one call; rejects where the run can go no further, throws `Refusal` where nothing ran. */
+  async call(key: CallKey, tool: Tool, given: unknown): Promise<Outcome> {
+    const input = parsed(tool, given);
+    const confirm = confirmed(tool, input);
+    const call: Call = {
+      assistant: key.assistant,
+      index: key.block.index,
+      callId: key.block.callId,
+      name: tool.name,
+      input,
+      label: tool.label,
+      replaySafe: tool.replaySafe ?? false,
+      ...(confirm ? { confirm } : {}),
+      check: (edited) => tool.parse(edited),
+    };
+    return this.#run.call(call, async (allowed, signal) =>
+      outcomeOf(await tool.execute(allowed, this.#context(key, signal))),
+    );
+  }
+
+  async #activate(names: readonly string[]): Promise<string[]> {
+    const fresh = this.#tools
+      .filter(
+        (tool) => tool.deferred && names.includes(tool.name) && !this.#activated.has(tool.name),
+      )
+      .map((tool) => tool.name);
+    if (fresh.length === 0) return [];
+    for (const name of fresh) this.#activated.add(name);
+    await this.#run.append([{ kind: "session.changed", data: { tools: [...this.#activated] } }]);
+    return fresh;
+  }
+
+  #context({ block }: CallKey, signal: AbortSignal): ToolContext {
+    const run = this.#run;
+    const { agent, session, commandId } = run;
+    return {
+      cwd: this.#cwd,
+      signal,
+      session: { agent, session, commandId },
+      tools: this.switches,
+      output: (text) =>
+        run.partial({ tool: { index: block.index, name: block.name, output: text } }),
+      sessionManager: {
+        getSessionId: () => session,
+        getHeader: () => ({ type: "session", id: session, cwd: this.#cwd }),
+        getBranch: () => JSON.parse(JSON.stringify(run.transcript())) as Json[],
+      },
+    };
+  }
+}
+
+/** Nothing ran: the arguments do not fit, or the tool could not tell whether it may run. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+function parsed(tool: Tool, given: unknown): JsonObject {
+  try {
+    return tool.parse(given);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`Invalid arguments for ${tool.name}: ${reason}`, { cause: error });
+  }
+}
+
+function confirmed(tool: Tool, input: JsonObject): { description?: string } | undefined {
+  if (typeof tool.confirm !== "function") return tool.confirm ? {} : undefined;
+  let description: string | undefined;
+  try {
+    description = tool.confirm(input);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`${tool.name} could not say whether a person must allow this: ${reason}`, {
+      cause: error,
+    });
+  }
+  return description === undefined ? undefined : { description };
+}
