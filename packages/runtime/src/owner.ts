@@ -152,8 +152,12 @@ export class Owner {
   #hostBaseline(): HostBaseline {
     const { sql } = this.#ground;
     const rows = sql.all<Parameters<typeof toSessionRow>[0]>(
-      `select sid, aid, id, key, epoch, leaf, forked_from, info from session where deleted = 0
-       order by state <> 'waiting', state <> 'running', state <> 'queued', last_at desc limit 200`,
+      `with shown as (
+         select sid from (select sid from session where deleted = 0 and state <> 'idle' limit 200)
+         union
+         select sid from (select sid from session where deleted = 0 order by last_at desc, sid desc limit 200))
+       select sid, aid, id, key, epoch, leaf, forked_from, info from session where sid in shown
+       order by state = 'waiting' desc, state <> 'idle' desc, last_at desc limit 200`,
     );
     return {
       agents: [...this.#agents.values()].map((agent) => agent.summary()),

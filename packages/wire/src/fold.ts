@@ -33,7 +33,9 @@ export function projectSession(before: SessionInfo, recorded: Entry): SessionInf
       break;
     case "message.assistant": {
       info.leaf = entry.id;
-      const text = entry.data.content.find((block) => block.type === "text");
+      // A huge content stands as one blob; its preview stays what it was.
+      const blocks = Array.isArray(entry.data.content) ? entry.data.content : [];
+      const text = blocks.find((block) => block.type === "text");
       if (text) info.preview = preview(text.text);
       break;
     }

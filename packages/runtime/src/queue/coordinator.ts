@@ -81,12 +81,8 @@ export class Coordinator implements RunHouse {
     return this.#live.get(sid);
   }
 
-  runningCount(aid?: number): number {
-    if (aid === undefined) return this.#live.size;
-    let count = 0;
-    for (const run of this.#live.values())
-      if (sessionBySid(this.#sql, sidOf(run.cid))?.aid === aid) count++;
-    return count;
+  runningCount(): number {
+    return this.#live.size;
   }
 
   /** Writes an admitted command into the queue; answers its `seq`. */

@@ -20,6 +20,7 @@ const tables = [
     forked_from integer, forked_sid integer, tools text, deleted integer not null default 0)`,
   "create unique index session_by_id on session(aid, id) where deleted = 0",
   "create index session_by_activity on session(aid, last_at, sid) where deleted = 0",
+  "create index session_newest on session(last_at, sid) where deleted = 0",
   "create index session_busy on session(aid, state) where deleted = 0 and state <> 'idle'",
   "create index session_forks on session(forked_sid) where forked_sid is not null and deleted = 0",
   "create index session_deleted on session(deleted) where deleted = 1",
