@@ -183,7 +183,7 @@ export class SessionWriter {
     const { sql, platform } = this.#ground;
     const seq = this.#info.head + 1;
     const eid = eidOf(sid, seq);
-    const { data, blobs } = spill(draft.data as JsonObject, platform.sha256);
+    const { data, blobs } = spill(draft.data as JsonObject, (bytes) => platform.sha256(bytes));
     for (const blob of blobs) putBlob(sql, sid, blob.sha256, blob.mimeType, blob.bytes);
     const parent = inTree.has(draft.kind) ? this.#leaf : null;
     sql.run(
