@@ -57,7 +57,7 @@ test("[F14] an unchanged folder is not read again, and an unchanged tool is not 
     folder.write({ "persona.md": "Other." });
     const second = await agent.load();
     expect(second.definition).not.toBe(first.definition);
-    expect(second.definition.tools[0]?.execute).toBe(first.definition.tools[0]?.execute);
+    expect(second.definition.tools[0]?.parameters).toBe(first.definition.tools[0]?.parameters);
   } finally {
     agent.close();
   }
