@@ -54,8 +54,11 @@ export function demand(
   const allowed = table[principal.kind][right];
   if (allowed === true) return;
   if (allowed === "own" && principal.kind === "session" && target) {
-    if (principal.agent === target.agent && principal.session === target.session) return;
-    throw new Fault("unknown_session", `There is no session "${target.session}".`);
+    if (principal.agent !== target.agent)
+      throw new Fault("unknown_agent", `There is no agent "${target.agent}" here.`);
+    if (principal.session !== target.session)
+      throw new Fault("unknown_session", `There is no session "${target.session}".`);
+    return;
   }
   throw new Fault(
     "denied",

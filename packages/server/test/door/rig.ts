@@ -5,7 +5,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDoor, type Door, type DoorOptions, type DoorOwner } from "../../src/door/door.ts";
+import { createDoor, type Door, type DoorOptions } from "../../src/door/door.ts";
 import { type Served, serveHost } from "../../src/host/serve.ts";
 import { HostTokens } from "../../src/host/token.ts";
 
@@ -58,15 +58,17 @@ export interface Rig extends AsyncDisposable {
   readonly tokens: HostTokens;
   readonly clock: HandClock;
   readonly stateDir: string;
+  /** What was told to the host beside answers. */
+  readonly reports: unknown[];
   readonly bugs: { id: string; error: unknown; method: string; path: string }[];
   ask(path: string, ask?: Ask): Promise<Answer>;
   /** Sends exactly these bytes and gives all that comes back until the other side closes. */
   raw(text: string | Buffer): Promise<string>;
 }
 
-export async function openRig(
-  options: Partial<Omit<DoorOptions, "owner">> & { owner?: () => DoorOwner | undefined } = {},
-): Promise<Rig> {
+export type RigOptions = Partial<DoorOptions>;
+
+export async function openRig(options: RigOptions = {}): Promise<Rig> {
   const stateDir = temporaryDir();
   const clock = new HandClock();
   const tokens = new HostTokens(stateDir, clock.now);
@@ -89,6 +91,7 @@ export async function openRig(
     tokens,
     clock,
     stateDir,
+    reports: [],
     bugs,
     ask: (path, ask = {}) => sendRequest(served.port, path, { token: tokens.owner, ...ask }),
     raw: (text) => sendRaw(served.port, text),
@@ -145,6 +148,9 @@ export interface OpenStream extends AsyncDisposable {
   until(mark: string): Promise<string>;
   /** All that comes until the other side ends. */
   rest(): Promise<string>;
+  /** Leaves what comes on the wire, as a reader that is busy. */
+  pause(): void;
+  resume(): void;
 }
 
 export function openStream(port: number, path: string, ask: Ask = {}): Promise<OpenStream> {
@@ -193,6 +199,8 @@ export function openStream(port: number, path: string, ask: Ask = {}): Promise<O
             await changed.promise;
           }
         },
+        pause: () => void incoming.pause(),
+        resume: () => void incoming.resume(),
         rest: async () => {
           while (!isOver) await changed.promise;
           return received;
