@@ -20,7 +20,15 @@ export interface InvokeOfOptions extends InvokeOptions {
 
 /** The agent as the small contract has it. */
 export function invokeOf(agent: Agent, options: InvokeOfOptions = {}): InvokeAgent {
-  return { invoke: (scope, prompt) => new Pulled(agent, scope, prompt, options) };
+  return invokeWhenOpen(() => Promise.resolve(agent), options);
+}
+
+/** The same for an agent that is opened when it is first needed; what goes wrong in that is a `failed` event. */
+export function invokeWhenOpen(
+  open: () => Promise<Agent>,
+  options: InvokeOfOptions = {},
+): InvokeAgent {
+  return { invoke: (scope, prompt) => new Pulled(open, scope, prompt, options) };
 }
 
 type Next = IteratorResult<AgentEvent, undefined>;
@@ -29,7 +37,7 @@ const bufferedEvents = 16;
 const done: Next = { done: true, value: undefined };
 
 class Pulled implements AsyncIterableIterator<AgentEvent, undefined> {
-  readonly #agent: Agent;
+  readonly #open: () => Promise<Agent>;
   readonly #scope: Scope;
   readonly #prompt: Prompt;
   readonly #options: InvokeOfOptions;
@@ -39,8 +47,13 @@ class Pulled implements AsyncIterableIterator<AgentEvent, undefined> {
   #invocation: Invocation | undefined;
   #isOver = false;
 
-  constructor(agent: Agent, scope: Scope, prompt: Prompt, options: InvokeOfOptions) {
-    this.#agent = agent;
+  constructor(
+    open: () => Promise<Agent>,
+    scope: Scope,
+    prompt: Prompt,
+    options: InvokeOfOptions,
+  ) {
+    this.#open = open;
     this.#scope = scope;
     this.#prompt = prompt;
     this.#options = options;
@@ -97,7 +110,9 @@ class Pulled implements AsyncIterableIterator<AgentEvent, undefined> {
       if (!request.success)
         throw new Fault("invalid", request.error.issues.map(({ message }) => message).join("; "));
       const sink = { event: (event: AgentEvent) => this.#take(event), end: () => this.#end() };
-      this.#invocation = await invoke(this.#agent, request.data, sink, this.#options);
+      const agent = await this.#open();
+      if (this.#isOver) return undefined;
+      this.#invocation = await invoke(agent, request.data, sink, this.#options);
       return this.#invocation;
     } catch (error) {
       this.#take(failureOf(error, this.#options));

@@ -121,7 +121,7 @@ test("[F7] coding tools come first, then the config's, then those of tools/; the
       export default { codingTools: ["read"], tools: [tool("read"), tool("bash"), tool("greet")] };`,
     "tools/greet.ts": toolFile('execute: () => "file"'),
   });
-  const { definition, diagnostics } = await loadDefinition(folder.path, { codingTools: coding });
+  const { definition, diagnostics } = await loadDefinition(folder.path, { codingTools: () => coding });
   expect(definition.tools.map(({ name }) => name)).toEqual(["read", "bash", "greet"]);
   expect(run(definition.tools, "read")).toBe("read");
   expect(run(definition.tools, "bash")).toBe("config");
@@ -134,10 +134,10 @@ test("[F7] coding tools come first, then the config's, then those of tools/; the
 
 test("[F7] all coding tools are on by default, and codingTools: false leaves none", async () => {
   using folder = new TempFolder().write({ "lichen.config.ts": emptyConfig });
-  const all = await loadDefinition(folder.path, { codingTools: coding });
+  const all = await loadDefinition(folder.path, { codingTools: () => coding });
   expect(all.definition.tools).toHaveLength(7);
   folder.write({ "lichen.config.ts": "export default { codingTools: false };" });
-  const none = await loadDefinition(folder.path, { codingTools: coding });
+  const none = await loadDefinition(folder.path, { codingTools: () => coding });
   expect(none.definition.tools).toEqual([]);
 });
 
@@ -175,7 +175,7 @@ test("[F9] the owner can make a tool ask before each call; a name that is no too
     "lichen.config.ts": 'export default { approvals: { confirm: ["bash", "grete"] } };',
     "tools/greet.ts": toolFile("execute: () => 1"),
   });
-  const { definition, diagnostics } = await loadDefinition(folder.path, { codingTools: coding });
+  const { definition, diagnostics } = await loadDefinition(folder.path, { codingTools: () => coding });
   expect(definition.tools.find(({ name }) => name === "bash")?.confirm).toBe(true);
   expect(definition.tools.find(({ name }) => name === "ls")?.confirm).toBeUndefined();
   expect(diagnostics).toMatchObject([{ severity: "warning", fix: 'did you mean "greet"?' }]);

@@ -4,18 +4,17 @@
 //   A config or models.json that breaks while the agent runs is reported, and the last one that worked stays in use.
 
 import { basename } from "node:path";
-import type { Tool } from "@lichen/engine";
 import { Fault } from "@lichen/wire";
 import type { Definition, Diagnostic } from "../definition.ts";
 import { agentIdOf } from "./agent-id.ts";
 import { AuthoredModules } from "./authored-modules.ts";
 import { type AgentPlace, findAgent } from "./find-agent.ts";
 import { lendOwnModules } from "./own-modules.ts";
-import { type ReadFolder, readFolder } from "./read-folder.ts";
+import { type MakeCodingTools, type ReadFolder, readFolder } from "./read-folder.ts";
 
 export interface FolderOptions {
-  /** The built-in coding tools; the config says which of them the agent gets. */
-  codingTools?: readonly Tool[];
+  /** Makes the built-in coding tools; the config says which of them the agent gets. */
+  codingTools?: MakeCodingTools;
   /** Where the agent works; the directory that was pointed at, when left out. */
   cwd?: string;
   /** The value of `LICHEN_AGENT`. */
@@ -25,11 +24,13 @@ export interface FolderOptions {
 export interface LoadedDefinition {
   readonly definition: Definition;
   readonly diagnostics: readonly Diagnostic[];
+  /** The text of `models.json`, where there is one. */
+  readonly modelsJson?: string;
 }
 
 export class AgentFolder {
   readonly place: AgentPlace;
-  readonly #coding: readonly Tool[];
+  readonly #coding: MakeCodingTools;
   readonly #giveBack: () => void;
   readonly #modules: AuthoredModules;
   #read: ReadFolder | undefined;
@@ -38,7 +39,7 @@ export class AgentFolder {
   #next: Promise<void> | undefined;
   #broken: Diagnostic | undefined;
 
-  private constructor(place: AgentPlace, coding: readonly Tool[]) {
+  private constructor(place: AgentPlace, coding: MakeCodingTools) {
     this.place = place;
     this.#coding = coding;
     this.#modules = new AuthoredModules(place.dir);
@@ -49,7 +50,7 @@ export class AgentFolder {
   static async open(pointedAt: string, options: FolderOptions = {}): Promise<AgentFolder> {
     const found = findAgent(pointedAt, options.named);
     const place = options.cwd === undefined ? found : { ...found, cwd: options.cwd };
-    const folder = new AgentFolder(place, options.codingTools ?? []);
+    const folder = new AgentFolder(place, options.codingTools ?? (() => []));
     try {
       await folder.load();
     } catch (error) {
@@ -72,9 +73,10 @@ export class AgentFolder {
   /** The definition as the folder stands. */
   async load(): Promise<LoadedDefinition> {
     if (!this.#read?.stamps.isFresh) await (this.#next ??= this.#readNext());
-    const { definition, diagnostics } = this.#read!;
+    const { definition, diagnostics, modelsJson } = this.#read!;
     return {
       definition,
+      ...(modelsJson === undefined ? {} : { modelsJson }),
       diagnostics: this.#broken ? [this.#broken, ...diagnostics] : diagnostics,
     };
   }

@@ -17,15 +17,19 @@ import type { AgentPlace } from "./find-agent.ts";
 import { leaves, pathFrom } from "./paths.ts";
 import { Stamps } from "./stamps.ts";
 
+/** The coding tools under a config; none where it switches them off. */
+export type MakeCodingTools = (config: LichenConfig) => readonly Tool[] | Promise<readonly Tool[]>;
+
 export interface ReadFolder {
   readonly definition: Definition;
   readonly diagnostics: readonly Diagnostic[];
+  readonly modelsJson: string | undefined;
   readonly stamps: Stamps;
 }
 
 export async function readFolder(
   place: AgentPlace,
-  coding: readonly Tool[],
+  makeCodingTools: MakeCodingTools,
   modules: AuthoredModules,
 ): Promise<ReadFolder> {
   const { dir, cwd } = place;
@@ -36,7 +40,8 @@ export async function readFolder(
   const config = await readConfig(place, stamps, modules);
   const models = join(dir, "models.json");
   stamps.note(models);
-  checkJson(models);
+  const modelsJson = readText(models);
+  checkJson("models.json", modelsJson);
 
   const personaFile = join(dir, "persona.md");
   stamps.note(personaFile);
@@ -54,7 +59,12 @@ export async function readFolder(
     });
   const skills = readSkills(place, stamps, diagnostics);
   const authored = await readTools(dir, stamps, diagnostics, modules);
-  const { tools, diagnostics: collisions } = toolSet(config, configFile, coding, authored);
+  const { tools, diagnostics: collisions } = toolSet(
+    config,
+    configFile,
+    await makeCodingTools(config),
+    authored,
+  );
   diagnostics.push(...collisions);
   if (
     skills.length > 0 &&
@@ -84,7 +94,7 @@ export async function readFolder(
     tools,
     config,
   };
-  return { definition, diagnostics, stamps };
+  return { definition, diagnostics, modelsJson, stamps };
 }
 
 async function readConfig(
@@ -170,12 +180,11 @@ function namesIn(dir: string, stamps: Stamps): string[] {
   }
 }
 
-function checkJson(path: string): void {
-  const text = readText(path);
+function checkJson(file: string, text: string | undefined): void {
   if (text === undefined) return;
   try {
     JSON.parse(text);
   } catch (error) {
-    throw new Fault("invalid", `${basename(path)}: ${(error as Error).message}. Correct the file.`);
+    throw new Fault("invalid", `${file}: ${(error as Error).message}. Correct the file.`);
   }
 }

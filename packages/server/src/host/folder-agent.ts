@@ -1,0 +1,144 @@
+// An agent's folder, made live: what the model engine is told before each run, and what it runs with.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type After, createModelEngine, createModels, type Models, type Tool } from "@lichen/engine";
+import { createCodingTools, openSandbox, type Sandbox } from "@lichen/engine/node";
+import type { Engine } from "@lichen/runtime";
+import type { LichenConfig } from "../folder/define-config.ts";
+import type { Diagnostic } from "../folder/definition.ts";
+import { AgentFolder } from "../folder/host/agent-folder.ts";
+import { findAgent } from "../folder/host/find-agent.ts";
+
+export interface FolderAgentOptions {
+  /** The directory pointed at. */
+  readonly dir: string;
+  /** `LICHEN_AGENT`. */
+  readonly named?: string | undefined;
+  readonly cwd?: string | undefined;
+  /** Comes before the config's model. */
+  readonly model?: string | undefined;
+  /** Where the state lies: closed to the agent's tools. */
+  readonly protectedPaths: readonly string[];
+  readonly after: After;
+  /** A variable of the environment. */
+  readonly env: (name: string) => string | undefined;
+  readonly models?: Models | undefined;
+  /** Told when what is wrong with the folder changes. */
+  readonly onDiagnostics?: ((diagnostics: readonly Diagnostic[]) => void) | undefined;
+}
+
+export interface FolderAgent {
+  readonly folder: AgentFolder;
+  readonly engine: Engine;
+  readonly models: Models;
+  readonly config: LichenConfig;
+  /** What the folder's reading found when it was opened. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** What stands around `bash`; undefined where the agent has no coding tools. */
+  sandbox(): Sandbox | undefined;
+  /** The model that new runs take by default. */
+  model(): string | undefined;
+}
+
+/** Opens the folder. Throws a `Fault` where its config or models.json cannot be used. */
+export async function openFolderAgent(options: FolderAgentOptions): Promise<FolderAgent> {
+  const place = findAgent(options.dir, options.named);
+  const cwd = options.cwd ?? place.cwd;
+  const walls = new Walls(cwd, [
+    ...options.protectedPaths,
+    join(place.dir, ".secrets"),
+    join(cwd, ".secrets"),
+  ]);
+  const folder = await AgentFolder.open(place.dir, {
+    cwd,
+    codingTools: (config) => walls.codingTools(config),
+  });
+  try {
+    const first = await folder.load();
+    const models =
+      options.models ??
+      createModels({
+        ...(first.modelsJson === undefined ? {} : { modelsJson: first.modelsJson }),
+        env: options.env,
+        after: options.after,
+      });
+    let config = first.definition.config;
+    let modelsJson = first.modelsJson;
+    let told = JSON.stringify(first.diagnostics);
+    const engine = createModelEngine({
+      models,
+      after: options.after,
+      definition: async () => {
+        const now = await folder.load();
+        config = now.definition.config;
+        if (now.modelsJson !== modelsJson) {
+          models.useModelsJson(now.modelsJson);
+          modelsJson = now.modelsJson;
+        }
+        const found = JSON.stringify(now.diagnostics);
+        if (found !== told) options.onDiagnostics?.(now.diagnostics);
+        told = found;
+        const model = options.model ?? config.model;
+        return {
+          system: now.definition.instructions,
+          tools: now.definition.tools,
+          cwd,
+          ...(model === undefined ? {} : { model }),
+          reasoning: config.thinkingLevel ?? "medium",
+        };
+      },
+    });
+    return {
+      folder,
+      engine,
+      models,
+      config,
+      diagnostics: first.diagnostics,
+      sandbox: () => walls.sandbox,
+      model: () => options.model ?? config.model,
+    };
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}
+
+/** The coding tools and what stands around them, made anew only where the config asks for another sandbox. */
+class Walls {
+  readonly #cwd: string;
+  readonly #protected: readonly string[];
+  #mode: LichenConfig["sandbox"];
+  #tools: Promise<readonly Tool[]> | undefined;
+  sandbox: Sandbox | undefined;
+
+  constructor(cwd: string, protectedPaths: readonly string[]) {
+    this.#cwd = cwd;
+    this.#protected = protectedPaths;
+  }
+
+  async codingTools(config: LichenConfig): Promise<readonly Tool[]> {
+    const { codingTools = true, sandbox: mode = "auto" } = config;
+    if (codingTools === false || (Array.isArray(codingTools) && codingTools.length === 0))
+      return [];
+    if (!this.#tools || this.#mode !== mode) {
+      this.#mode = mode;
+      this.#tools = this.#make(mode);
+    }
+    return this.#tools;
+  }
+
+  async #make(mode: NonNullable<LichenConfig["sandbox"]>): Promise<readonly Tool[]> {
+    this.sandbox = await openSandbox({
+      mode,
+      // A mask makes its folder where there is none; a folder for secrets is not ours to make.
+      mask: this.#protected.filter((path) => !path.endsWith(".secrets") || existsSync(path)),
+      cwd: this.#cwd,
+    });
+    return createCodingTools({
+      cwd: this.#cwd,
+      protectedPaths: this.#protected,
+      sandbox: this.sandbox,
+    });
+  }
+}

@@ -1,0 +1,21 @@
+export {
+  type AgentFromDefinition,
+  type AgentFromWorkspace,
+  createAgent,
+  createAgentFromDefinition,
+  createAgentFromWorkspace,
+  type CreateAgentFromDefinitionOptions,
+  type CreateAgentOptions,
+  type InvokableAgent,
+} from "./create-agent.ts";
+export { type Host, type HostOptions, locateHost, openHost } from "./open-host.ts";
+export {
+  openAgent,
+  type FolderChoice,
+  type OpenAgentOptions,
+  type OpenedAgent,
+  type PartsChoice,
+} from "./open-agent.ts";
+export { AgentFolder, loadDefinition, type LoadedDefinition } from "../folder/host/agent-folder.ts";
+export { findAgent } from "../folder/host/find-agent.ts";
+export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";

@@ -1,0 +1,122 @@
+// A host: a state directory, its store, and the agents of the given folders in it. What `lichen start` serves and what
+// a command opens by itself when no host runs.
+
+import { join } from "node:path";
+import type { Models } from "@lichen/engine";
+import type { Agent, Owner, Platform } from "@lichen/runtime";
+import { nodePlatform } from "@lichen/runtime/node";
+import type { LichenConfig } from "../folder/define-config.ts";
+import type { Diagnostic } from "../folder/definition.ts";
+import { agentIdOf } from "../folder/host/agent-id.ts";
+import { type AgentPlace, findAgent } from "../folder/host/find-agent.ts";
+import { type FolderAgent, openFolderAgent } from "./folder-agent.ts";
+import { openStore } from "./open-store.ts";
+import { makeStateDir, refuseStateInside, stateDirOf } from "./state-dir.ts";
+
+export interface HostOptions {
+  /** The directory pointed at. */
+  readonly dir: string;
+  /** `--state`. */
+  readonly state?: string;
+  /** `--model`; before `LICHEN_MODEL` and the config. */
+  readonly model?: string;
+  /** A variable of the environment; the process's own, unless told otherwise. */
+  readonly env?: (name: string) => string | undefined;
+  readonly models?: Models;
+  readonly capacity?: number;
+  readonly onDiagnostics?: (diagnostics: readonly Diagnostic[]) => void;
+  /** Told of faults that have no caller. A failed sync is one: end the process. */
+  readonly report: (error: unknown) => void;
+}
+
+function environment(name: string): string | undefined {
+  return process.env[name];
+}
+
+export interface Host {
+  readonly owner: Owner;
+  readonly platform: Platform;
+  readonly stateDir: string;
+  readonly agent: Agent;
+  readonly place: AgentPlace;
+  readonly config: LichenConfig;
+  readonly models: Models;
+  readonly diagnostics: readonly Diagnostic[];
+  sandbox(): ReturnType<FolderAgent["sandbox"]>;
+  /** The configured model, not yet looked up. */
+  model(): string | undefined;
+  close(options?: { patienceMs?: number }): Promise<void>;
+}
+
+/** Which agent a directory holds and where its state lies; opens nothing. */
+export function locateHost(options: Pick<HostOptions, "dir" | "state" | "env">): {
+  place: AgentPlace;
+  agentId: string;
+  stateDir: string;
+} {
+  const env = options.env ?? environment;
+  const place = findAgent(options.dir, env("LICHEN_AGENT"));
+  const agentId = agentIdOf(place.dir);
+  const fromEnvironment = env("LICHEN_STATE_DIR");
+  return { place, agentId, stateDir: stateDirOf({ state: options.state, fromEnvironment, agentId }) };
+}
+
+/** Opens the host: `unavailable` while another one owns the state, `invalid` where the folder cannot be used. */
+export async function openHost(options: HostOptions): Promise<Host> {
+  const env = options.env ?? environment;
+  const { place, agentId, stateDir: where } = locateHost(options);
+  refuseStateInside(where, place.cwd);
+  refuseStateInside(where, place.dir);
+  const stateDir = makeStateDir(where);
+  const model = options.model ?? (env("LICHEN_MODEL") || undefined);
+  // The folder is read first, since its config decides how the store is opened and a broken one opens nothing.
+  const platform = nodePlatform({ report: options.report });
+  const made = await openFolderAgent({
+    dir: place.dir,
+    cwd: place.cwd,
+    model,
+    protectedPaths: [stateDir],
+    after: (ms, wake) => platform.after(ms, wake),
+    env,
+    models: options.models,
+    onDiagnostics: options.onDiagnostics,
+  });
+  const expireAfterMs = made.config.approvals?.expireAfterMs;
+  try {
+    const store = await openStore(join(stateDir, "host.db"), {
+      platform,
+      ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+      ...(expireAfterMs === undefined ? {} : { approvalTtlMs: expireAfterMs }),
+    });
+    try {
+      const agent = await store.owner.attach({
+        agent: agentId,
+        name: made.folder.name,
+        engine: made.engine,
+        model: () => made.model(),
+      });
+      return {
+        owner: store.owner,
+        platform,
+        stateDir,
+        agent,
+        place,
+        config: made.config,
+        models: made.models,
+        diagnostics: made.diagnostics,
+        sandbox: () => made.sandbox(),
+        model: () => made.model(),
+        close: async (closing) => {
+          await store.close(closing);
+          made.folder.close();
+        },
+      };
+    } catch (error) {
+      await store.close({ patienceMs: 0 });
+      throw error;
+    }
+  } catch (error) {
+    made.folder.close();
+    throw error;
+  }
+}

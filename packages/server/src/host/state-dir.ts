@@ -1,0 +1,53 @@
+// Where a host keeps its state: outside of every agent's working directory, for its owner's eyes only.
+
+import { chmodSync, mkdirSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { Fault } from "@lichen/wire";
+
+export interface StateDirOptions {
+  /** `--state`. */
+  readonly state?: string | undefined;
+  /** `LICHEN_STATE_DIR`. */
+  readonly fromEnvironment?: string | undefined;
+  readonly agentId: string;
+}
+
+/** The state directory of one agent's host. Touches no disk. */
+export function stateDirOf(options: StateDirOptions): string {
+  const named = options.state ?? options.fromEnvironment;
+  if (named !== undefined && named !== "") return resolve(named);
+  const data = process.env["XDG_DATA_HOME"];
+  const base = data !== undefined && isAbsolute(data) ? data : join(homedir(), ".local", "share");
+  return join(base, "lichen", options.agentId);
+}
+
+/** Makes the directory, 0700. */
+export function makeStateDir(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  chmodSync(path, 0o700);
+  return realpathSync(path);
+}
+
+/** Refuses a state place that an agent's tools would find in its working directory. */
+export function refuseStateInside(path: string, cwd: string): void {
+  const place = realPlace(path);
+  const working = realPlace(cwd);
+  if (place !== working && !place.startsWith(working.endsWith(sep) ? working : working + sep))
+    return;
+  throw new Fault(
+    "invalid",
+    "The state would lie in the agent's working directory, where its own tools could read it: choose a place outside with --state or LICHEN_STATE_DIR.",
+  );
+}
+
+/** The real path of a place that may not exist yet. */
+function realPlace(path: string): string {
+  const absolute = resolve(path);
+  try {
+    return realpathSync(absolute);
+  } catch {
+    const parent = dirname(absolute);
+    return parent === absolute ? absolute : join(realPlace(parent), absolute.slice(parent.length));
+  }
+}
