@@ -8,7 +8,7 @@ export interface DrainOptions {
   readonly door: Pick<Door, "drain">;
   readonly served: Pick<Served, "close">;
   /** Stops the runs at a safe place and closes the store. */
-  readonly closeOwner: (options: { graceMs: number }) => Promise<void>;
+  readonly closeOwner: (options: { patienceMs: number }) => Promise<void>;
   /** Takes back the file that says where the host listens. */
   readonly forget: () => void;
   readonly graceMs?: number;
@@ -20,7 +20,7 @@ export async function drainHost(options: DrainOptions): Promise<void> {
   options.door.drain();
   const closing = (async () => {
     try {
-      await options.closeOwner({ graceMs: Math.max(0, graceMs - 1_000) });
+      await options.closeOwner({ patienceMs: graceMs / 3 });
     } finally {
       // `/health` says `draining` until the store is closed; only then does the listener go.
       await options.served.close({ graceMs: 500 });
