@@ -7,7 +7,12 @@ import { loadDefinition } from "../folder/host/agent-folder.ts";
 import type { Agent as InvokeAgent } from "../invoke/contract.ts";
 import { type InvokeOfOptions, invokeWhenOpen } from "../invoke/invoke-of.ts";
 import { locateHost } from "./open-host.ts";
-import { type FolderChoice, openAgent, type OpenAgentOptions, type PartsChoice } from "./open-agent.ts";
+import {
+  type FolderChoice,
+  openAgent,
+  type OpenAgentOptions,
+  type PartsChoice,
+} from "./open-agent.ts";
 import { makeStateDir } from "./state-dir.ts";
 
 export interface InvokableAgent extends InvokeAgent, AsyncDisposable {

@@ -2,9 +2,16 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type After, createModelEngine, createModels, type Models, type Tool } from "@lichen/engine";
+import {
+  type After,
+  createModelEngine,
+  createModels,
+  type Models,
+  type Tool,
+} from "@lichen/engine";
 import { createCodingTools, openSandbox, type Sandbox } from "@lichen/engine/node";
 import type { Engine } from "@lichen/runtime";
+import { Fault } from "@lichen/wire";
 import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
@@ -65,6 +72,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
       });
     let config = first.definition.config;
     let modelsJson = first.modelsJson;
+    let endpoints: readonly Diagnostic[] = [];
     let told = JSON.stringify(first.diagnostics);
     const engine = createModelEngine({
       models,
@@ -73,11 +81,12 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
         const now = await folder.load();
         config = now.definition.config;
         if (now.modelsJson !== modelsJson) {
-          models.useModelsJson(now.modelsJson);
           modelsJson = now.modelsJson;
+          endpoints = takeEndpoints(models, modelsJson);
         }
-        const found = JSON.stringify(now.diagnostics);
-        if (found !== told) options.onDiagnostics?.(now.diagnostics);
+        const diagnostics = [...endpoints, ...now.diagnostics];
+        const found = JSON.stringify(diagnostics);
+        if (found !== told) options.onDiagnostics?.(diagnostics);
         told = found;
         const model = options.model ?? config.model;
         return {
@@ -101,6 +110,24 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
   } catch (error) {
     folder.close();
     throw error;
+  }
+}
+
+/** Takes a changed `models.json`; one that cannot be used is reported, and the former stays in use. */
+function takeEndpoints(models: Models, text: string | undefined): Diagnostic[] {
+  try {
+    models.useModelsJson(text);
+    return [];
+  } catch (error) {
+    if (!Fault.is(error)) throw error;
+    return [
+      {
+        severity: "error",
+        file: "models.json",
+        problem: `${error.message} The last version that worked is in use`,
+        fix: "correct the file: it is read again before the next turn",
+      },
+    ];
   }
 }
 

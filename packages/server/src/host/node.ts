@@ -19,3 +19,7 @@ export {
 export { AgentFolder, loadDefinition, type LoadedDefinition } from "../folder/host/agent-folder.ts";
 export { findAgent } from "../folder/host/find-agent.ts";
 export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";
+export { onStopSignal } from "./drain.ts";
+export { type Connection, connectHost, readHostFile } from "./host-file.ts";
+export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
+export { hostsDir } from "./state-dir.ts";

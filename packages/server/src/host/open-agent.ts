@@ -1,7 +1,13 @@
 // `openAgent`: one durable agent inside a program of one's own, from a folder or from parts.
 
 import { dirname, resolve } from "node:path";
-import { type After, createModelEngine, createModels, type Models, type Tool } from "@lichen/engine";
+import {
+  type After,
+  createModelEngine,
+  createModels,
+  type Models,
+  type Tool,
+} from "@lichen/engine";
 import type { Agent, Engine, MetaRules, Platform } from "@lichen/runtime";
 import { nodePlatform } from "@lichen/runtime/node";
 import { Fault, type Reasoning } from "@lichen/wire";
@@ -62,7 +68,8 @@ export interface OpenedAgent extends AsyncDisposable {
 export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent> {
   const platform = nodePlatform({ report: options.report ?? warn });
   const path = options.path === undefined ? ":memory:" : resolve(options.path);
-  const source = "dir" in options ? await fromFolder(options, path, platform) : fromParts(options, platform);
+  const source =
+    "dir" in options ? await fromFolder(options, path, platform) : fromParts(options, platform);
   try {
     const store = await openStore(path, {
       platform,

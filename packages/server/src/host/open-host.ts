@@ -8,6 +8,7 @@ import { nodePlatform } from "@lichen/runtime/node";
 import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import { agentIdOf } from "../folder/host/agent-id.ts";
+import type { LoadedDefinition } from "../folder/host/agent-folder.ts";
 import { type AgentPlace, findAgent } from "../folder/host/find-agent.ts";
 import { type FolderAgent, openFolderAgent } from "./folder-agent.ts";
 import { openStore } from "./open-store.ts";
@@ -43,6 +44,8 @@ export interface Host {
   readonly models: Models;
   readonly diagnostics: readonly Diagnostic[];
   sandbox(): ReturnType<FolderAgent["sandbox"]>;
+  /** The folder as it stands now. */
+  load(): Promise<LoadedDefinition>;
   /** The configured model, not yet looked up. */
   model(): string | undefined;
   close(options?: { patienceMs?: number }): Promise<void>;
@@ -58,7 +61,11 @@ export function locateHost(options: Pick<HostOptions, "dir" | "state" | "env">):
   const place = findAgent(options.dir, env("LICHEN_AGENT"));
   const agentId = agentIdOf(place.dir);
   const fromEnvironment = env("LICHEN_STATE_DIR");
-  return { place, agentId, stateDir: stateDirOf({ state: options.state, fromEnvironment, agentId }) };
+  return {
+    place,
+    agentId,
+    stateDir: stateDirOf({ state: options.state, fromEnvironment, agentId }),
+  };
 }
 
 /** Opens the host: `unavailable` while another one owns the state, `invalid` where the folder cannot be used. */
@@ -105,6 +112,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
         models: made.models,
         diagnostics: made.diagnostics,
         sandbox: () => made.sandbox(),
+        load: () => made.folder.load(),
         model: () => made.model(),
         close: async (closing) => {
           await store.close(closing);

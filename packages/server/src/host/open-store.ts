@@ -15,7 +15,7 @@ export interface OpenStore {
 
 /** Opens the store at `path` (`:memory:` keeps it in memory) as its owner; `unavailable` while another owner lives. */
 export async function openStore(path: string, options: StoreOptions): Promise<OpenStore> {
-    const lease = path === ":memory:" ? undefined : await acquireLease(path);
+  const lease = path === ":memory:" ? undefined : await acquireLease(path);
   try {
     const file = await openSql(path, {
       onSyncFailure: (error) => options.platform.report(error),

@@ -17,9 +17,14 @@ export interface StateDirOptions {
 export function stateDirOf(options: StateDirOptions): string {
   const named = options.state ?? options.fromEnvironment;
   if (named !== undefined && named !== "") return resolve(named);
+  return join(hostsDir(), options.agentId);
+}
+
+/** Where the state directories of this user's hosts lie unless told otherwise. */
+export function hostsDir(): string {
   const data = process.env["XDG_DATA_HOME"];
   const base = data !== undefined && isAbsolute(data) ? data : join(homedir(), ".local", "share");
-  return join(base, "lichen", options.agentId);
+  return join(base, "lichen");
 }
 
 /** Makes the directory, 0700. */

@@ -5,12 +5,7 @@
 
 import type { Agent } from "@lichen/runtime";
 import { type AgentEvent, Fault } from "@lichen/wire";
-import {
-  type Agent as InvokeAgent,
-  type Prompt,
-  type Scope,
-  sessionBusyCode,
-} from "./contract.ts";
+import { type Agent as InvokeAgent, type Prompt, type Scope, sessionBusyCode } from "./contract.ts";
 import { type Invocation, invoke, type InvokeOptions, InvokeRequest } from "./invoke.ts";
 
 export interface InvokeOfOptions extends InvokeOptions {
@@ -47,12 +42,7 @@ class Pulled implements AsyncIterableIterator<AgentEvent, undefined> {
   #invocation: Invocation | undefined;
   #isOver = false;
 
-  constructor(
-    open: () => Promise<Agent>,
-    scope: Scope,
-    prompt: Prompt,
-    options: InvokeOfOptions,
-  ) {
+  constructor(open: () => Promise<Agent>, scope: Scope, prompt: Prompt, options: InvokeOfOptions) {
     this.#open = open;
     this.#scope = scope;
     this.#prompt = prompt;
