@@ -1,4 +1,4 @@
-// What engines use on a Node host: the coding tools and the sandbox around an agent's processes.
+// What engines use on a Node host: the coding tools, the sandbox around an agent's processes, stored credentials.
 
 export {
   type CodingToolsOptions,
@@ -6,3 +6,4 @@ export {
   createCodingTools,
 } from "../tools/host/coding-tools.ts";
 export { openSandbox, type Sandbox, type SandboxOptions } from "../tools/host/sandbox.ts";
+export { fileCredentials } from "./credentials.ts";

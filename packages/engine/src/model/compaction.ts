@@ -4,13 +4,12 @@ import type { AssistantMessage } from "@earendil-works/pi-ai";
 import { normalizeContext } from "@earendil-works/pi-ai/utils/transcript";
 import type { Draft } from "@lichen/runtime";
 import type { EntryData } from "@lichen/wire";
-import { contextTokens, type Cut, cutFor, summaryRequest, tokensOf } from "./cut.ts";
+import { contextTokens, type Cut, cutFor, summaryRequest, tokensOf, tokensOfText } from "./cut.ts";
 import { diagnosticOf } from "./diagnostic.ts";
 import { textOfMessage, usageOf } from "./message.ts";
 import { streamWithRetry } from "./retry.ts";
 import type { Turn } from "./turn.ts";
 
-const charsPerToken = 3.5;
 const summaryTokens = 8_192;
 const summarySystem =
   "You write summaries of conversations for your own later use. You answer with the summary and nothing else.";
@@ -105,5 +104,5 @@ function keptTokens({ host, model }: Turn): number {
 /** The system prompt and the tools' declarations. */
 function fixedTokens({ definition, toolbox }: Turn): number {
   const tools = toolbox.active().map((tool) => tool.description + JSON.stringify(tool.parameters));
-  return Math.ceil((definition.system.length + tools.join("").length) / charsPerToken);
+  return tokensOfText(definition.system + tools.join(""));
 }

@@ -180,7 +180,7 @@ function assistantBlocks(entry: Assistant, reader: Reader, ids: Set<string>) {
         const call: ToolCall = {
           type: "toolCall",
           id: unique(block.callId, ids),
-          name: block.name,
+          name: block.name || "unnamed",
           arguments: argumentsOf(block.input),
           ...(signature === undefined ? {} : { thoughtSignature: signature }),
         };
@@ -199,14 +199,17 @@ function argumentsOf(input: unknown): JsonObject {
     : {};
 }
 
-/** Some providers number the calls of each message from zero. A second part behind `|` is the provider's item id. */
+/**
+ * Some providers number the calls of each message from zero. A second part behind `|` is the provider's id of the item;
+ * what must be unique on the wire is the first.
+ */
 function unique(callId: string, ids: Set<string>): string {
-  const [call = "", ...item] = (callId || "call").split("|");
-  let id = callId || "call";
-  for (let n = 2; ids.has(id); n++)
-    id = [`${call}_${n}`, ...item.map((it) => `${it}_${n}`)].join("|");
-  ids.add(id);
-  return id;
+  const [given = "", ...item] = callId.split("|");
+  const name = given || "call";
+  let call = name;
+  for (let n = 2; ids.has(call); n++) call = `${name}_${n}`;
+  ids.add(call);
+  return [call, ...item].join("|");
 }
 
 function resultOf(

@@ -147,6 +147,11 @@ function blockChars(block: EntryOf<"message.assistant">["data"]["content"][numbe
     : textOf(block.text).length;
 }
 
+/** Tokens of a text by its length. */
+export function tokensOfText(text: string): number {
+  return Math.ceil(text.length / charsPerToken);
+}
+
 function charTokens(chars: number): number {
   return Math.ceil(chars / charsPerToken) + 4;
 }

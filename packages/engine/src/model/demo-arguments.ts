@@ -35,7 +35,7 @@ export function argumentsFrom(said: string, tool: DemoTool): Filled {
   const { properties, required } = schema.data;
   const given = said.indexOf("{");
   if (given >= 0) return written(said.slice(given), properties, required);
-  const clues = cluesOf(said);
+  const clues = cluesOf(said, tool.name);
   const input: JsonObject = {};
   for (const [name, field] of Object.entries(properties)) {
     const found = valueFor(name, field, required.includes(name), clues, said);
@@ -73,7 +73,7 @@ interface Clues {
   rest: string;
 }
 
-function cluesOf(said: string): Clues {
+function cluesOf(said: string, tool: string): Clues {
   const quoted = [...said.matchAll(/"([^"]*)"|“([^”]*)”|`([^`]*)`/g)].map(
     (it) => it[1] ?? it[2] ?? it[3] ?? "",
   );
@@ -95,9 +95,10 @@ function cluesOf(said: string): Clues {
     path: /(?<![\w/])((?:[\w.-]+\/)*[\w-]+\.[A-Za-z]\w{0,4})\b/.exec(plain)?.[1],
     rest: plain
       .replace(
-        /^(?:please\s+)?(?:can|could|would)?\s*(?:you\s+)?(?:call|use|run|try|invoke)\s+(?:the\s+)?\S+(?:\s+tool)?(?:\s+(?:to|and|with|for|on|about))?/i,
+        /^(?:please\s+)?(?:(?:can|could|would)\s+you\s+)?(?:(?:call|use|run|try|invoke)\s+(?:the\s+)?\S+(?:\s+tool)?(?:\s+(?:to|and|with|for|on|about))?)?/i,
         "",
       )
+      .replace(new RegExp(`^\\s*${spelled(tool)}`, "i"), "")
       .trim(),
   };
 }
@@ -119,7 +120,7 @@ function valueFor(
   const fallback = isRequired ? field.default : undefined;
   const type = Array.isArray(field.type) ? field.type.find((it) => it !== "null") : field.type;
   const beside = new RegExp(
-    `\\b${name.replace(/[^A-Za-z0-9]+/g, "[\\s_-]?")}\\b\\s*(?:=|:|is|of|to)?\\s*("[^"]*"|“[^”]*”|[\\w./-]+)`,
+    `\\b${spelled(name)}\\b\\s*(?:=|:|is|of|to)?\\s*("[^"]*"|“[^”]*”|[\\w./-]+)`,
     "i",
   )
     .exec(said)?.[1]
@@ -136,7 +137,7 @@ function valueFor(
       return bounded(type === "integer" ? Math.round(value) : value, field);
     }
     case "boolean":
-      return new RegExp(`\\b${name}\\b`, "i").test(said)
+      return new RegExp(`\\b${spelled(name)}\\b`, "i").test(said)
         ? true
         : isRequired
           ? (fallback ?? false)
@@ -164,7 +165,7 @@ function textFor(
   clues: Clues,
   said: string,
 ): string | undefined {
-  const explicit = new RegExp(`\\b${name}\\s*[=:]\\s*("[^"]*"|\\S+)`, "i").exec(said)?.[1];
+  const explicit = new RegExp(`\\b${spelled(name)}\\s*[=:]\\s*("[^"]*"|\\S+)`, "i").exec(said)?.[1];
   if (explicit !== undefined) return explicit.replace(/^"|"$/g, "");
   const isPath = /path|file/i.test(name) || field.format === "uri-reference";
   const isSlug = field.pattern !== undefined || /slug|\bid\b|key/i.test(name);
@@ -179,6 +180,11 @@ function textFor(
   const short = words.split(/\s+/).slice(0, 5).join(" ");
   if (isPath) return `${slugOf(short)}.md`;
   return isSlug ? slugOf(short) : short;
+}
+
+/** A name as a pattern, however its words are joined; a name without letters is found nowhere. */
+function spelled(name: string): string {
+  return name.match(/[A-Za-z0-9]+/g)?.join("[\\s_-]?") ?? "(?!)";
 }
 
 function slugOf(text: string): string {

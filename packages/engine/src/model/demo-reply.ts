@@ -141,8 +141,8 @@ function meantTool(said: string, tools: readonly DemoTool[]): DemoTool | undefin
 }
 
 const polite = new Set(
-  "please can could would you will kindly i want to me my the a an some one this that for of in on at".split(
-    " ",
+  wordsOf(
+    "please can could would you will kindly i want to me my the a an some one this that for of in on at",
   ),
 );
 const asking = new Set("use call run try invoke".split(" "));

@@ -4,9 +4,10 @@
 // crash, goes on from there.
 
 import type { Connection, Engine, Result, Run, Work } from "@lichen/runtime";
+import { textOf } from "@lichen/wire";
 import { manualCut, summarise } from "./compaction.ts";
 import { converse } from "./converse.ts";
-import { tokensOf } from "./cut.ts";
+import { tokensOf, tokensOfText } from "./cut.ts";
 import { defaultRetry, type RetryPolicy } from "./retry.ts";
 import {
   type CompactionPolicy,
@@ -62,7 +63,7 @@ async function compactNow(turn: Turn): Promise<Result> {
   if (!compacted.entry) return { terminal: "failed", diagnostic: compacted.diagnostic };
   const messages = cut.before.filter((entry) => entry.kind !== "compaction").length;
   const before = tokensOf(cut.before);
-  const after = Math.ceil(String(compacted.entry.data.summary).length / 3.5);
+  const after = tokensOfText(textOf(compacted.entry.data.summary));
   return {
     terminal: "completed",
     answer: `${messages} messages of about ${before} tokens are now a summary of about ${after}; the newest ${cut.kept.length} messages stay as they are.`,

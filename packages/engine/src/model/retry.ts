@@ -90,7 +90,7 @@ export interface Seen {
 /** The stream of the attempt that counted. `transient` tells of a failed one whether the same may succeed later. */
 export function streamWithRetry(options: RetryOptions): {
   stream: AssistantMessageEventStream;
-  transient(): boolean;
+  readonly transient: () => boolean;
 } {
   const stream = createAssistantMessageEventStream();
   let isWorthRetrying = false;
