@@ -1,0 +1,161 @@
+// One message to an agent, followed to its settlement.
+//
+//   The prompt is admitted once; the caller's signal cancels the command and still waits for how it ended.
+//   A question to a person is put to the one at this terminal; where nobody can be asked, the caller is told.
+
+import type { Frame } from "@lichen/runtime";
+import type { Approval, Settlement } from "@lichen/wire";
+import { approvalOf, known } from "@lichen/wire";
+import type { Conversation } from "./remote-session.ts";
+import type { RunView } from "./run-view.ts";
+
+export interface Question {
+  readonly text: string;
+  readonly requestId: string;
+  /** Cancels the command. */
+  readonly cancel: AbortSignal;
+  /** Told when the message is admitted. */
+  readonly onAccepted?: (commandId: string) => void;
+}
+
+/** What a person says to an approval; undefined where nobody can be asked here. */
+export type Decide = (
+  approval: Approval,
+  withdrawn: AbortSignal,
+) => Promise<{ allow: boolean; message?: string } | undefined>;
+
+export type Asked =
+  | { readonly outcome: "settled"; readonly settlement: Settlement }
+  /** The run waits for a person who is not here. */
+  | { readonly outcome: "waiting"; readonly approval: Approval };
+
+export async function ask(
+  conversation: Conversation,
+  question: Question,
+  view: RunView,
+  decide: Decide,
+): Promise<Asked> {
+  const { requestId, text, cancel } = question;
+  const receipt = await conversation.send({ type: "prompt", requestId, text });
+  const { commandId } = receipt;
+  if (commandId === undefined) throw new Error("A prompt's receipt names no command.");
+  question.onAccepted?.(commandId);
+  const asking = new Asking(conversation, commandId, view, decide);
+  const stop = () => asking.attempt(asking.cancel());
+  if (cancel.aborted) stop();
+  else cancel.addEventListener("abort", stop, { once: true });
+  try {
+    return await asking.follow();
+  } finally {
+    cancel.removeEventListener("abort", stop);
+  }
+}
+
+class Asking {
+  readonly #conversation: Conversation;
+  readonly #commandId: string;
+  readonly #view: RunView;
+  readonly #decide: Decide;
+  readonly #over = new AbortController();
+  readonly #open = new Map<string, AbortController>();
+  #end: Asked | undefined;
+  #failure: { error: unknown } | undefined;
+
+  constructor(conversation: Conversation, commandId: string, view: RunView, decide: Decide) {
+    this.#conversation = conversation;
+    this.#commandId = commandId;
+    this.#view = view;
+    this.#decide = decide;
+  }
+
+  async cancel(): Promise<void> {
+    const requestId = `cancel:${this.#commandId}`;
+    await this.#conversation.send({ type: "cancel", requestId, commandId: this.#commandId });
+  }
+
+  async follow(): Promise<Asked> {
+    try {
+      for await (const frame of this.#conversation.watch({ signal: this.#over.signal })) {
+        if (await this.#isLast(frame)) break;
+      }
+    } catch (error) {
+      if (!this.#over.signal.aborted) throw error;
+    } finally {
+      for (const question of this.#open.values()) question.abort();
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#end ?? { outcome: "settled", settlement: await this.#settlement() };
+  }
+
+  /** Runs work beside the watch; its failure ends the watch and is thrown there. */
+  attempt(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.#failure ??= { error };
+      this.#over.abort();
+    });
+  }
+
+  async #isLast(frame: Frame): Promise<boolean> {
+    switch (frame.type) {
+      case "baseline":
+      case "reset": {
+        for (const entry of frame.data.entries) this.#view.entry(entry);
+        const { running, approvals, pending } = frame.data;
+        if (running?.partial !== undefined) this.#view.partial(running.partial);
+        for (const approval of approvals) this.#ask(approval);
+        const isOpen =
+          running?.commandId === this.#commandId ||
+          pending.some((command) => command.commandId === this.#commandId);
+        return !isOpen && (await this.#conversation.readSettlement(this.#commandId)) !== undefined;
+      }
+      case "partial":
+        this.#view.partial(frame.data);
+        return false;
+      case "state":
+        return false;
+      case "entry": {
+        this.#view.entry(frame.data);
+        const entry = known(frame.data);
+        if (entry === undefined) return false;
+        if (entry.kind === "approval.asked") this.#ask(approvalOf(entry));
+        if (
+          entry.kind === "approval.answered" ||
+          entry.kind === "approval.withdrawn" ||
+          entry.kind === "approval.expired"
+        )
+          this.#open.get(entry.data.approvalId)?.abort();
+        return entry.kind === "run.settled" && entry.commandId === this.#commandId;
+      }
+    }
+  }
+
+  #ask(approval: Approval): void {
+    const isOurs = approval.commandId === this.#commandId && approval.state === "pending";
+    if (!isOurs || this.#open.has(approval.approvalId)) return;
+    const withdrawn = new AbortController();
+    this.#open.set(approval.approvalId, withdrawn);
+    this.attempt(this.#answer(approval, withdrawn.signal));
+  }
+
+  async #answer(approval: Approval, withdrawn: AbortSignal): Promise<void> {
+    const decision = await this.#decide(approval, withdrawn);
+    if (withdrawn.aborted) return;
+    if (decision === undefined) {
+      this.#end = { outcome: "waiting", approval };
+      this.#over.abort();
+      return;
+    }
+    const { approvalId } = approval;
+    const requestId = `answer:${approvalId}`;
+    await this.#conversation.send({ type: "answer", requestId, approvalId, ...decision });
+  }
+
+  async #settlement(): Promise<Settlement> {
+    for (;;) {
+      const settlement = await this.#conversation.readSettlement(this.#commandId, {
+        timeoutMs: 30_000,
+      });
+      if (settlement !== undefined) return settlement;
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// What a command is: data that help, parsing and dispatch all read. Its program is imported only when it runs.
+
+import type { Terminal } from "./terminal.ts";
+
+export interface CommandSpec {
+  readonly name: string;
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  /** What the summary leaves out; short paragraphs. */
+  readonly details: readonly string[];
+  readonly arguments: readonly ArgumentSpec[];
+  readonly options: readonly OptionSpec[];
+  readonly examples: readonly string[];
+  load(): Promise<{ run: Program }>;
+}
+
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly summary: string;
+  readonly required: boolean;
+}
+
+export interface OptionSpec {
+  /** Without the dashes. */
+  readonly name: string;
+  readonly summary: string;
+  /** How its value is called; an option without one is a flag. */
+  readonly value?: string;
+  /** Why a value cannot be taken; undefined where it can. */
+  readonly refuse?: (value: string) => string | undefined;
+}
+
+/** Answers the exit code: 0 done, 1 failed or refused. Usage errors are thrown. */
+export type Program = (input: Input, terminal: Terminal) => Promise<number>;
+
+/** A parsed command line, by the names of the spec. */
+export interface Input {
+  argument(name: string): string | undefined;
+  value(name: string): string | undefined;
+  flag(name: string): boolean;
+}
+
+/** The command line cannot be understood: exit 2, with a hint where one exists. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  readonly command: string | undefined;
+
+  constructor(message: string, command?: string) {
+    super(message);
+    this.command = command;
+  }
+}

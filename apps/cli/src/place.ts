@@ -1,0 +1,71 @@
+// Which agent a command means, and who serves it: the folder, its state directory, and the host that runs there.
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Connection, connectHost, findAgent, hostsDir, locateHost } from "@lichen/server/node";
+import { AgentInfo, Fault } from "@lichen/wire";
+import * as z from "zod";
+import type { Input } from "./command.ts";
+import { loadEnvironment } from "./environment.ts";
+import { type Address, HostLink } from "./host-link.ts";
+
+export interface Place {
+  /** The directory pointed at. */
+  readonly dir: string;
+  readonly agentDir: string;
+  readonly agentId: string;
+  readonly stateDir: string;
+}
+
+/** The agent folder a command line names, with its variables loaded. Throws a `Fault` where there is none. */
+export async function placeOf(input: Input): Promise<Place> {
+  const dir = input.argument("dir") ?? ".";
+  const { dir: agentDir } = findAgent(dir, process.env["LICHEN_AGENT"]);
+  await loadEnvironment(agentDir);
+  const state = input.value("state");
+  const { agentId, stateDir } = locateHost({ dir, ...(state === undefined ? {} : { state }) });
+  return { dir, agentDir, agentId, stateDir };
+}
+
+/** A running host and the agent in it. */
+export interface Reached {
+  readonly address: Address;
+  readonly agent: string;
+  readonly stateDir: string;
+}
+
+/**
+ * The one host of this user that runs, for a command that stands in no agent folder. Undefined where there is none;
+ * several are a `Fault`.
+ */
+export async function onlyHost(input: Input): Promise<Reached | undefined> {
+  const found: Reached[] = [];
+  for (const stateDir of await stateDirs(input)) {
+    const connection = await connectHost(stateDir);
+    if (connection.found !== "host") continue;
+    for (const { agent } of await agentsOf(connection)) {
+      found.push({ address: connection, agent, stateDir });
+    }
+  }
+  if (found.length > 1) {
+    throw new Fault(
+      "invalid",
+      `Several agents run: ${found.map(({ agent }) => agent).join(", ")}. Name the folder of the one you mean.`,
+    );
+  }
+  return found[0];
+}
+
+async function stateDirs(input: Input): Promise<string[]> {
+  const named = input.value("state") ?? process.env["LICHEN_STATE_DIR"];
+  if (named !== undefined && named !== "") return [named];
+  const names = await readdir(hostsDir()).catch(() => []);
+  return names.map((name) => join(hostsDir(), name));
+}
+
+const Agents = z.object({ agents: z.array(AgentInfo) });
+
+async function agentsOf(connection: Extract<Connection, { found: "host" }>): Promise<AgentInfo[]> {
+  const link = new HostLink(async () => connection);
+  return Agents.parse(await (await link.request("/agents")).json()).agents;
+}
