@@ -2,6 +2,8 @@
 //
 //   Partials hold the whole so far; what is emitted is what they add, so a partial that was skipped loses nothing and
 //   one that comes twice adds nothing. A message whose partials never came is emitted whole when it is stored.
+//   A partial may arrive after the message that it grew into. One that says no more than the message before it is
+//   passed over: what it shows, if it is a new message after all, comes with that one's next partial or its storing.
 //   Every `tool_ended` follows its own `tool_started`, also for a call that was refused before it began.
 
 import type { AgentEvent, Json, Partial } from "@lichen/wire";
@@ -13,6 +15,8 @@ export class CommandEvents {
   /** What of the message being written was emitted. */
   #thinking = "";
   #text = "";
+  /** The message before it, as it was stored. */
+  #before = { thinking: "", text: "" };
   #hasSpoken = false;
   #attempt: number | undefined;
   readonly #calls = new Map<string, { id: string; args: Json; hasStarted: boolean }>();
@@ -25,8 +29,15 @@ export class CommandEvents {
       this.#attempt = retrying.attempt;
       events.push({ type: "retrying", ...retrying });
     }
-    if (partial.thinking !== undefined) this.#think(partial.thinking, events);
-    if (partial.text !== undefined) this.#speak(partial.text, events);
+    const { thinking = "", text = "" } = partial;
+    const isOld =
+      this.#thinking === "" &&
+      this.#text === "" &&
+      this.#before.thinking.startsWith(thinking) &&
+      this.#before.text.startsWith(text);
+    if (isOld) return events;
+    if (thinking !== "") this.#think(thinking, events);
+    if (text !== "") this.#speak(text, events);
     return events;
   }
 
@@ -36,6 +47,7 @@ export class CommandEvents {
       case "said":
         this.#think(step.thinking, events);
         this.#speak(step.text, events);
+        this.#before = { thinking: step.thinking, text: step.text };
         this.#thinking = "";
         this.#text = "";
         this.#attempt = undefined;

@@ -2,8 +2,8 @@
 // text and no code, so the words of networks and providers are all there is to go by.
 
 const passing = [
-  /\b(429|5\d\d)\b/,
-  /rate.?limit|overloaded|too many requests|capacity|unavailable|try again|timed? ?out/i,
+  /\b(408|425|429|500|502|503|504|529)\b/,
+  /rate.?limit|overloaded|too many requests|at capacity|unavailable|try again|timed? ?out/i,
   /\b(ECONNRESET|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ENETDOWN|EAI_AGAIN|EPIPE|UND_ERR\w*)\b/,
   /socket hang up|fetch failed|network error|connection (error|reset|closed)|terminated/i,
 ];

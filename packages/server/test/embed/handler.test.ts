@@ -15,8 +15,7 @@ const echo: Agent = {
   },
 };
 
-const post = (body: string) =>
-  new Request("http://localhost/", { method: "POST", body });
+const post = (body: string) => new Request("http://localhost/", { method: "POST", body });
 
 test("[I11] the handler streams one data line per event and refuses in plain text", async () => {
   const handle = createInvokeHandler(echo);

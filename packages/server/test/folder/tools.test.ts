@@ -92,6 +92,19 @@ test("[F5] a broken tool is reported with its file and what to do, and the other
   }
 });
 
+test("[F5] a tool that never finishes loading is given up, and the others work", async () => {
+  using folder = new TempFolder().write({
+    "lichen.config.ts": emptyConfig,
+    "tools/good.ts": toolFile('execute: () => "good"'),
+    "tools/waits.ts": "await new Promise(() => {});\nexport default 1;\n",
+  });
+  const { definition, diagnostics } = await loadDefinition(folder.path, { loadMs: 500 });
+  expect(definition.tools.map(({ name }) => name)).toEqual(["good"]);
+  expect(diagnostics).toMatchObject([
+    { file: "tools/waits.ts", problem: expect.stringContaining("not done loading after 0.5 s") },
+  ]);
+});
+
 test("[F6] a link that leaves the folder is not loaded", async () => {
   using outside = new TempFolder().write({ "evil.ts": toolFile('execute: () => "evil"') });
   using folder = new TempFolder().write({
@@ -121,7 +134,9 @@ test("[F7] coding tools come first, then the config's, then those of tools/; the
       export default { codingTools: ["read"], tools: [tool("read"), tool("bash"), tool("greet")] };`,
     "tools/greet.ts": toolFile('execute: () => "file"'),
   });
-  const { definition, diagnostics } = await loadDefinition(folder.path, { codingTools: () => coding });
+  const { definition, diagnostics } = await loadDefinition(folder.path, {
+    codingTools: () => coding,
+  });
   expect(definition.tools.map(({ name }) => name)).toEqual(["read", "bash", "greet"]);
   expect(run(definition.tools, "read")).toBe("read");
   expect(run(definition.tools, "bash")).toBe("config");
@@ -175,7 +190,9 @@ test("[F9] the owner can make a tool ask before each call; a name that is no too
     "lichen.config.ts": 'export default { approvals: { confirm: ["bash", "grete"] } };',
     "tools/greet.ts": toolFile("execute: () => 1"),
   });
-  const { definition, diagnostics } = await loadDefinition(folder.path, { codingTools: () => coding });
+  const { definition, diagnostics } = await loadDefinition(folder.path, {
+    codingTools: () => coding,
+  });
   expect(definition.tools.find(({ name }) => name === "bash")?.confirm).toBe(true);
   expect(definition.tools.find(({ name }) => name === "ls")?.confirm).toBeUndefined();
   expect(diagnostics).toMatchObject([{ severity: "warning", fix: 'did you mean "greet"?' }]);

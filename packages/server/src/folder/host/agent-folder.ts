@@ -19,6 +19,8 @@ export interface FolderOptions {
   cwd?: string;
   /** The value of `LICHEN_AGENT`. */
   named?: string;
+  /** How long a module of the folder may take to load. */
+  loadMs?: number;
 }
 
 export interface LoadedDefinition {
@@ -39,10 +41,10 @@ export class AgentFolder {
   #next: Promise<void> | undefined;
   #broken: Diagnostic | undefined;
 
-  private constructor(place: AgentPlace, coding: MakeCodingTools) {
+  private constructor(place: AgentPlace, coding: MakeCodingTools, loadMs: number | undefined) {
     this.place = place;
     this.#coding = coding;
-    this.#modules = new AuthoredModules(place.dir);
+    this.#modules = new AuthoredModules(place.dir, loadMs);
     this.#giveBack = lendOwnModules(place.dir);
   }
 
@@ -50,7 +52,7 @@ export class AgentFolder {
   static async open(pointedAt: string, options: FolderOptions = {}): Promise<AgentFolder> {
     const found = findAgent(pointedAt, options.named);
     const place = options.cwd === undefined ? found : { ...found, cwd: options.cwd };
-    const folder = new AgentFolder(place, options.codingTools ?? (() => []));
+    const folder = new AgentFolder(place, options.codingTools ?? (() => []), options.loadMs);
     try {
       await folder.load();
     } catch (error) {

@@ -7,7 +7,7 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { leaves, withoutPaths } from "./paths.ts";
 
-const loadMs = 10_000;
+const defaultLoadMs = 10_000;
 
 export type Loaded =
   | { readonly value: unknown; readonly problem?: undefined }
@@ -16,12 +16,14 @@ export type Loaded =
 
 export class AuthoredModules {
   readonly #dir: string;
+  readonly #loadMs: number;
   /** How often a version failed: it stays failed under its address, also after a file beside it was mended. */
   readonly #failures = new Map<string, number>();
 
   /** `dir` is a real path; what lies outside of it is not loaded. */
-  constructor(dir: string) {
+  constructor(dir: string, loadMs = defaultLoadMs) {
     this.#dir = dir;
+    this.#loadMs = loadMs;
   }
 
   /** The default export of the file. */
@@ -35,7 +37,7 @@ export class AuthoredModules {
       const failures = this.#failures.get(version) ?? 0;
       const query = version.slice(path.length) + (failures === 0 ? "" : `.${failures}`);
       const url = pathToFileURL(path).href + query;
-      const module: unknown = await withDeadline(import(/* @vite-ignore */ url));
+      const module: unknown = await withDeadline(import(/* @vite-ignore */ url), this.#loadMs);
       return { value: (module as { default?: unknown }).default };
     } catch (error) {
       this.#failures.set(version, (this.#failures.get(version) ?? 0) + 1);
@@ -45,7 +47,7 @@ export class AuthoredModules {
 }
 
 /** A module may wait at its top level, but not for ever. */
-async function withDeadline(loading: Promise<unknown>): Promise<unknown> {
+async function withDeadline(loading: Promise<unknown>, loadMs: number): Promise<unknown> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => late.reject(new Error(`it was not done loading after ${loadMs / 1_000} s`)),
