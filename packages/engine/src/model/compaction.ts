@@ -2,7 +2,7 @@
 
 import type { AssistantMessage } from "@earendil-works/pi-ai";
 import { normalizeContext } from "@earendil-works/pi-ai/utils/transcript";
-import type { Draft } from "@lichen/runtime";
+import type { Draft, TranscriptEntry } from "@lichen/runtime";
 import type { EntryData } from "@lichen/wire";
 import { contextTokens, type Cut, cutFor, summaryRequest, tokensOf, tokensOfText } from "./cut.ts";
 import { diagnosticOf } from "./diagnostic.ts";
@@ -19,10 +19,9 @@ export type Compacted =
   | { readonly entry?: undefined; readonly diagnostic: string; readonly isTransient: boolean };
 
 /** Where the conversation would be cut now, if its next request is too long for the model; undefined if it fits. */
-export function automaticCut(turn: Turn): Cut | undefined {
+export function automaticCut(turn: Turn, entries: readonly TranscriptEntry[]): Cut | undefined {
   const { compaction } = turn.host;
   if (!compaction.isAutomatic) return undefined;
-  const entries = turn.run.transcript();
   const window = turn.model.contextWindow;
   const limit = window - Math.min(compaction.reserveTokens, window / 4);
   if (contextTokens(entries, fixedTokens(turn)) <= limit) return undefined;

@@ -193,7 +193,8 @@ function assistantBlocks(entry: Assistant, reader: Reader, ids: Set<string>) {
   return { content, calls };
 }
 
-function argumentsOf(input: unknown): JsonObject {
+/** A call's arguments, which providers want as an object. */
+export function argumentsOf(input: unknown): JsonObject {
   return typeof input === "object" && input !== null && !Array.isArray(input)
     ? (input as JsonObject)
     : {};

@@ -5,28 +5,17 @@
 // outcomes. The context of every request is built from the log anew, so a run that goes on after a crash sends what it
 // would have sent. A last message without calls is written with the settlement.
 
-import type {
-  AgentEvent,
-  AgentLoopConfig,
-  AgentTool,
-  AgentToolResult,
-  StreamFn,
-} from "@earendil-works/pi-agent-core";
+import type { AgentEvent, AgentLoopConfig, StreamFn } from "@earendil-works/pi-agent-core";
 import type { AssistantMessage } from "@earendil-works/pi-ai";
 import { isContextOverflow } from "@earendil-works/pi-ai/utils/overflow";
-import type { Result } from "@lichen/runtime";
-import type { CallBlock, EntryOf } from "@lichen/wire";
-import { errorOutcome, outcomeOf, type Tool } from "../tool.ts";
+import type { Result, TranscriptEntry } from "@lichen/runtime";
+import { Calls, type Loop } from "./calls.ts";
 import { automaticCut, overflowCut, summarise } from "./compaction.ts";
-import { noUsage, openCalls } from "./context.ts";
 import { diagnosticOf } from "./diagnostic.ts";
 import { assistantData, cutOffData, textOfMessage, usageOf } from "./message.ts";
 import { streamWithRetry } from "./retry.ts";
 import { Shown } from "./shown.ts";
-import { Refusal } from "./toolbox.ts";
 import { requestMessages, type Turn } from "./turn.ts";
-
-type Loop = typeof import("@earendil-works/pi-agent-core");
 
 const overflowAttempts = 2;
 
@@ -39,13 +28,9 @@ class Conversation {
   readonly #turn: Turn;
   readonly #loop: Loop;
   readonly #shown: Shown;
-  /** The message whose calls run now. */
-  #asking: { readonly id: string; readonly calls: readonly CallBlock[] } | undefined;
-  readonly #recorded = new Set<number>();
+  readonly #calls: Calls;
   #answer: AssistantMessage | undefined;
   #broken: AssistantMessage | undefined;
-  /** A commit failed: the run can go no further. */
-  #failure: { readonly error: unknown } | undefined;
   #requests = 0;
   #isCramped = false;
 
@@ -53,6 +38,7 @@ class Conversation {
     this.#turn = turn;
     this.#loop = loop;
     this.#shown = new Shown(turn.run);
+    this.#calls = new Calls(turn);
   }
 
   async run(): Promise<Result> {
@@ -60,7 +46,7 @@ class Conversation {
     if (work.resumed && (await this.#catchUp())) return { terminal: "completed" };
     for (let attempt = 0; ; attempt++) {
       await this.#request();
-      if (this.#failure) throw this.#failure.error;
+      this.#calls.throwIfFailed();
       if (run.signal.aborted) return this.#cancelled();
       const cut =
         this.#isOverflow() && attempt < overflowAttempts
@@ -83,51 +69,12 @@ class Conversation {
     );
     const last = entries[at];
     if (last?.kind !== "message.assistant") return false;
-    const calls = last.data.content.filter((block) => block.type === "call");
-    if (calls.length === 0)
+    if (!last.data.content.some((block) => block.type === "call"))
       return !entries.slice(at).some((entry) => entry.kind === "message.user");
-    this.#ask(last.id, calls);
-    const open = openCalls(entries, last);
-    const tools = this.#tools();
-    const isSequential = open.some(
-      (block) => tools.find((tool) => tool.name === block.name)?.executionMode === "sequential",
-    );
-    const finish = (block: CallBlock) => this.#finish(block, last, tools);
-    if (isSequential) for (const block of open) await finish(block);
-    else await Promise.all(open.map(finish));
-    if (this.#failure) throw this.#failure.error;
+    await this.#calls.finish(this.#loop, last, entries);
+    this.#calls.throwIfFailed();
     run.signal.throwIfAborted();
     return false;
-  }
-
-  async #finish(
-    block: CallBlock,
-    entry: EntryOf<"message.assistant">,
-    tools: AgentTool[],
-  ): Promise<void> {
-    if (entry.data.stop === "length")
-      return this.#refuse(block.index, errorOutcome(cutArguments(block.name)));
-    const { model, run } = this.#turn;
-    const assistantMessage: AssistantMessage = {
-      role: "assistant",
-      content: [],
-      provider: model.provider,
-      api: model.api,
-      model: model.id,
-      usage: noUsage(),
-      stopReason: "toolUse",
-      timestamp: 0,
-    };
-    const done = await this.#loop.runToolCall(
-      {
-        type: "toolCall",
-        id: String(block.index),
-        name: block.name,
-        arguments: isObject(block.input) ? block.input : {},
-      },
-      { tools, assistantMessage, context: { messages: [] }, signal: run.signal },
-    );
-    await this.#refuse(block.index, done.result);
   }
 
   async #request(): Promise<void> {
@@ -141,12 +88,15 @@ class Conversation {
       identity: { userAgent: { custom: "lichen" }, attribution: null },
       convertToLlm: (messages) => messages,
       prepareRequest: async () => {
-        await this.#beforeRequest();
-        return { context: this.#context() };
+        const entries = await this.#beforeRequest();
+        return {
+          context: { messages: requestMessages(this.#turn, entries), tools: this.#calls.tools() },
+        };
       },
     };
     await this.#loop.runAgentLoopContinue(
-      this.#context(),
+      // The loop wants a message to begin with; every request brings its own.
+      { messages: [{ role: "user", content: "", timestamp: 0 }] },
       config,
       (event) => this.#take(event),
       run.signal,
@@ -154,19 +104,22 @@ class Conversation {
     );
   }
 
-  async #beforeRequest(): Promise<void> {
+  /** The branch that the next request is built from, after steers joined it and what is too long was summed up. */
+  async #beforeRequest(): Promise<TranscriptEntry[]> {
     const { run } = this.#turn;
-    if (this.#failure) throw this.#failure.error;
+    this.#calls.throwIfFailed();
     run.signal.throwIfAborted();
     if (this.#requests++ > 0) await run.steers();
-    if (this.#isCramped) return;
-    const cut = automaticCut(this.#turn);
-    if (!cut) return;
+    const entries = run.transcript();
+    const cut = this.#isCramped ? undefined : automaticCut(this.#turn, entries);
+    if (!cut) return entries;
     const compacted = await summarise(this.#turn, cut, { automatic: true });
     run.signal.throwIfAborted();
     if (compacted.entry) await run.append([compacted.entry]);
+    const shorter = run.transcript();
     // Without a summary the request may still fit; and what one compaction could not shorten, a second will not.
-    this.#isCramped = !compacted.entry || automaticCut(this.#turn) !== undefined;
+    this.#isCramped = !compacted.entry || automaticCut(this.#turn, shorter) !== undefined;
+    return shorter;
   }
 
   readonly #stream: StreamFn = (model, context, options) => {
@@ -193,7 +146,7 @@ class Conversation {
         if (event.message.role === "assistant") await this.#finished(event.message);
         break;
       case "tool_execution_end":
-        await this.#refuse(Number(event.toolCallId), event.result);
+        await this.#calls.ended(Number(event.toolCallId), event.result);
         break;
       case "message_start":
         if (event.message.role === "assistant") this.#shown.begin();
@@ -221,78 +174,9 @@ class Conversation {
     }
     const [entry] = await this.#turn.run.append([{ kind: "message.assistant", data }]);
     if (!entry) throw new Error("The log answered an append without its entry.");
-    this.#ask(entry.id, calls);
-    // Inside the loop a call's id is its index: providers repeat theirs.
+    this.#calls.ask(entry.id, calls);
     let index = 0;
     for (const block of message.content) if (block.type === "toolCall") block.id = String(index++);
-  }
-
-  #ask(id: string, calls: readonly CallBlock[]): void {
-    this.#asking = { id, calls };
-    this.#recorded.clear();
-  }
-
-  #tools(): AgentTool[] {
-    return this.#turn.toolbox.active().map((tool) => ({
-      name: tool.name,
-      description: tool.description,
-      parameters: tool.parameters,
-      label: tool.name,
-      executionMode: tool.executionMode ?? "parallel",
-      execute: (id: string, given: unknown) => this.#call(tool, Number(id), given),
-    }));
-  }
-
-  async #call(tool: Tool, index: number, given: unknown): Promise<AgentToolResult<undefined>> {
-    const block = this.#asking?.calls[index];
-    if (!this.#asking || !block) throw new Error(`Call ${index} belongs to no message.`);
-    try {
-      const outcome = await this.#turn.toolbox.call(
-        { assistant: this.#asking.id, block },
-        tool,
-        given,
-      );
-      this.#recorded.add(index);
-      return {
-        content: [...outcome.content],
-        details: undefined,
-        ...(outcome.isError ? { isError: true } : {}),
-      };
-    } catch (error) {
-      if (!(error instanceof Refusal)) this.#failure ??= { error };
-      throw error;
-    }
-  }
-
-  /** Records the result of a call that did not run; the others were recorded with their effect. */
-  async #refuse(index: number, result: unknown): Promise<void> {
-    const { run } = this.#turn;
-    const block = this.#asking?.calls[index];
-    if (!this.#asking || !block || this.#recorded.has(index)) return;
-    if (this.#failure || run.signal.aborted) return;
-    const { callId, name } = block;
-    try {
-      await run.append([
-        {
-          kind: "message.tool",
-          data: {
-            assistant: this.#asking.id,
-            index,
-            callId,
-            name,
-            ...outcomeOf(result),
-            isError: true,
-          },
-        },
-      ]);
-    } catch (error) {
-      // Thrown here, it would leave sibling calls running unwatched.
-      this.#failure ??= { error };
-    }
-  }
-
-  #context() {
-    return { messages: requestMessages(this.#turn), tools: this.#tools() };
   }
 
   #isOverflow(): boolean {
@@ -341,12 +225,4 @@ class Conversation {
 
 function isCutBeforeAnswer(message: AssistantMessage): boolean {
   return message.stopReason === "length" && textOfMessage(message).trim() === "";
-}
-
-function cutArguments(name: string): string {
-  return `${name} did not run: the message reached the model's output limit, so its arguments may be cut. Call it again with all of them.`;
-}
-
-function isObject(value: unknown): value is Record<string, never> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -58,7 +58,9 @@ export class Toolbox {
       check: (edited) => tool.parse(edited),
     };
     return this.#run.call(call, async (allowed, signal) =>
-      outcomeOf(await tool.execute(allowed, this.#context(key, signal))),
+      outcomeOf(
+        await untilStopped(signal, async () => tool.execute(allowed, this.#context(key, signal))),
+      ),
     );
   }
 
@@ -96,6 +98,19 @@ export class Toolbox {
 /** Nothing ran: the arguments do not fit, or the tool could not tell whether it may run. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
+}
+
+/** A stop does not wait for a tool that ignores it. */
+async function untilStopped<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work(), stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 function parsed(tool: Tool, given: unknown): JsonObject {

@@ -2,7 +2,7 @@
 
 import type { Api, Message, Model, Tool as Declared } from "@earendil-works/pi-ai";
 import { createInitialSystemMessage } from "@earendil-works/pi-ai/utils/transcript";
-import type { EngineSession, Run, Work } from "@lichen/runtime";
+import type { EngineSession, Run, TranscriptEntry, Work } from "@lichen/runtime";
 import { Fault, type Reasoning } from "@lichen/wire";
 import type { Tool } from "../tool.ts";
 import { contextOf } from "./context.ts";
@@ -84,14 +84,13 @@ export async function openTurn(
   }
 }
 
-/** What the next request sends, built from the log each time. */
-export function requestMessages({ definition, model, run, toolbox }: Turn): Message[] {
+/** What the next request sends, built from the log's branch each time. */
+export function requestMessages(turn: Turn, entries: readonly TranscriptEntry[]): Message[] {
+  const { definition, model, run, toolbox } = turn;
   const system = createInitialSystemMessage(definition.system, declared(toolbox.active()));
   const { provider, api, id } = model;
-  return [
-    ...(system ? [{ ...system, timestamp: 0 }] : []),
-    ...contextOf(run.transcript(), { provider, api, id }, (sha256) => run.blob(sha256)),
-  ];
+  const messages = contextOf(entries, { provider, api, id }, (sha256) => run.blob(sha256));
+  return system ? [{ ...system, timestamp: 0 }, ...messages] : messages;
 }
 
 function declared(tools: readonly Tool[]): Declared[] {

@@ -52,6 +52,26 @@ describe.each(wires)("over %s", (wire) => {
     expect(await rig.prompt("what now?")).toMatchObject({ terminal: "completed" });
   });
 
+  test("[E8] a call whose arguments break off never runs", async () => {
+    let ran = 0;
+    const rig = await start({
+      wire,
+      tools: [tool({ name: "write", execute: () => ++ran })],
+      script: [
+        {
+          parts: [{ call: { name: "write", deltas: ['{"a":'] } }, { gate: "half" }, { cut: true }],
+        },
+      ],
+    });
+    const command = await rig.send({ type: "prompt", text: "hi" });
+    await rig.provider.reached("half");
+    rig.provider.open("half");
+    await rig.settled(command);
+    rig.provider.push("fine");
+    expect(await rig.prompt("next")).toMatchObject({ answer: "fine" });
+    expect(ran).toBe(0);
+  });
+
   test("[E9] a stream of nonsense fails the run and not the session", async () => {
     const rig = await start({
       wire,
@@ -82,6 +102,29 @@ describe.each(wires)("over %s", (wire) => {
     });
     rig.provider.push("on we go");
     expect(await rig.prompt("next")).toMatchObject({ answer: "on we go" });
+  });
+
+  test("[E10] a cancel does not wait for a tool that ignores it", async () => {
+    const working = Promise.withResolvers<void>();
+    const rig = await start({
+      wire,
+      tools: [
+        tool({
+          name: "deaf",
+          execute: () => {
+            working.resolve();
+            return new Promise(() => {});
+          },
+        }),
+      ],
+      script: [{ parts: [{ call: { name: "deaf", input: {} } }] }],
+    });
+    const command = await rig.send({ type: "prompt", text: "go" });
+    await working.promise;
+    await rig.send({ type: "cancel", commandId: command });
+    // A run that does not end is given up by the runtime after ten seconds.
+    const settled = await rig.session.readSettlement(command, { timeoutMs: 5_000 });
+    expect(settled).toMatchObject({ terminal: "cancelled" });
   });
 
   test("[E11] a conversation that the provider refuses as too long is summarised and goes on", async () => {
@@ -136,6 +179,18 @@ describe.each(wires)("over %s", (wire) => {
     expect(rig.provider.requests).toHaveLength(2);
     expect(rig.provider.requests[1]?.results.map((it) => it.text)).toEqual(["quick", "looked"]);
     expect(looks).toBe(2);
+  });
+
+  test("[E12] a stop in the middle of an answer is made good by asking again", async () => {
+    const rig = await start({
+      wire,
+      script: [{ parts: [{ text: "half of" }, { gate: "never" }] }, "the whole answer"],
+    });
+    const command = await rig.send({ type: "prompt", text: "go" });
+    await untilShown(rig, "half of");
+    await rig.reopen();
+    expect(await rig.settled(command)).toMatchObject({ answer: "the whole answer" });
+    expect((await rig.data("message.assistant")).map((it) => it.stop)).toEqual(["stop"]);
   });
 
   test("[E13] an open write call is not run again after its process stopped, and the model is told", async () => {
