@@ -7,7 +7,7 @@ import type { Agent, AgentEvent } from "../invoke/contract.ts";
 import { readBodyCapped } from "./read-body-capped.ts";
 import { text } from "./text.ts";
 
-export const invokeBodyBytes = 1_048_576;
+const invokeBodyBytes = 1_048_576;
 const pingMs = 30_000;
 
 export interface InvokeHandlerOptions {

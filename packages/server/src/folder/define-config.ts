@@ -7,7 +7,7 @@ import { isTool } from "./define-tool.ts";
 import { nearest } from "./nearest.ts";
 
 export const codingToolNames = ["read", "write", "edit", "bash", "grep", "find", "ls"] as const;
-export type CodingToolName = (typeof codingToolNames)[number];
+type CodingToolName = (typeof codingToolNames)[number];
 
 export interface LichenConfig {
   /** `provider/id`. */

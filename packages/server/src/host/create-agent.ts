@@ -1,8 +1,9 @@
 // `createAgent` and its kin: the small contract (`invoke`) over an agent made of parts, of a folder, or of a workspace.
 
 import { basename, join } from "node:path";
-import type { LichenConfig } from "../folder/define-config.ts";
+import { codingToolNames, type LichenConfig } from "../folder/define-config.ts";
 import type { Definition, Diagnostic } from "../folder/definition.ts";
+import { isCodingToolOn } from "../folder/tool-set.ts";
 import { loadDefinition } from "../folder/host/agent-folder.ts";
 import type { Agent as InvokeAgent } from "../invoke/contract.ts";
 import { type InvokeOfOptions, invokeWhenOpen } from "../invoke/invoke-of.ts";
@@ -80,7 +81,10 @@ export async function createAgentFromWorkspace(
     modelSpec: options.model ?? config.model,
     agentDir: place.dir,
     stateRoot,
-    toolNames: made.definition.tools.map(({ name }) => name),
+    toolNames: [
+      ...codingToolNames.filter((name) => isCodingToolOn(config, name)),
+      ...made.definition.tools.map(({ name }) => name),
+    ],
   };
 }
 

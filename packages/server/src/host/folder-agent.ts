@@ -15,7 +15,7 @@ import { Fault } from "@lichen/wire";
 import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
-import { findAgent } from "../folder/host/find-agent.ts";
+import { findAgent, realDirectory } from "../folder/host/find-agent.ts";
 
 export interface FolderAgentOptions {
   /** The directory pointed at. */
@@ -51,16 +51,18 @@ export interface FolderAgent {
 /** Opens the folder. Throws a `Fault` where its config or models.json cannot be used. */
 export async function openFolderAgent(options: FolderAgentOptions): Promise<FolderAgent> {
   const place = findAgent(options.dir, options.named);
-  const cwd = options.cwd ?? place.cwd;
+  const cwd = options.cwd === undefined ? place.cwd : realDirectory(options.cwd);
   const walls = new Walls(cwd, [
     ...options.protectedPaths,
     join(place.dir, ".secrets"),
     join(cwd, ".secrets"),
   ]);
+  let opened: AgentFolder | undefined;
   const folder = await AgentFolder.open(place.dir, {
     cwd,
-    codingTools: (config) => walls.codingTools(config),
+    codingTools: (config) => walls.codingTools(config, () => opened?.readOnly ?? [place.dir]),
   });
+  opened = folder;
   try {
     const first = await folder.load();
     const models =
@@ -144,18 +146,24 @@ class Walls {
     this.#protected = protectedPaths;
   }
 
-  async codingTools(config: LichenConfig): Promise<readonly Tool[]> {
+  async codingTools(
+    config: LichenConfig,
+    readOnly: () => readonly string[],
+  ): Promise<readonly Tool[]> {
     const { codingTools = true, sandbox: mode = "auto" } = config;
     if (codingTools === false || (Array.isArray(codingTools) && codingTools.length === 0))
       return [];
     if (!this.#tools || this.#mode !== mode) {
       this.#mode = mode;
-      this.#tools = this.#make(mode);
+      this.#tools = this.#make(mode, readOnly);
     }
     return this.#tools;
   }
 
-  async #make(mode: NonNullable<LichenConfig["sandbox"]>): Promise<readonly Tool[]> {
+  async #make(
+    mode: NonNullable<LichenConfig["sandbox"]>,
+    readOnly: () => readonly string[],
+  ): Promise<readonly Tool[]> {
     this.sandbox = await openSandbox({
       mode,
       // A mask makes its folder where there is none; a folder for secrets is not ours to make.
@@ -166,6 +174,7 @@ class Walls {
       cwd: this.#cwd,
       protectedPaths: this.#protected,
       sandbox: this.sandbox,
+      readOnly,
     });
   }
 }

@@ -1,14 +1,8 @@
 // `openAgent`: one durable agent inside a program of one's own, from a folder or from parts.
 
 import { dirname, resolve } from "node:path";
-import {
-  type After,
-  createModelEngine,
-  createModels,
-  type Models,
-  type Tool,
-} from "@lichen/engine";
-import type { Agent, Engine, MetaRules, Platform } from "@lichen/runtime";
+import { createModelEngine, createModels, type Models, type Tool } from "@lichen/engine";
+import type { Agent, Engine, MetaRules } from "@lichen/runtime";
 import { nodePlatform } from "@lichen/runtime/node";
 import { Fault, type Reasoning } from "@lichen/wire";
 import type { Hono } from "hono";
@@ -20,6 +14,7 @@ import { toolSet } from "../folder/tool-set.ts";
 import { openFolderAgent } from "./folder-agent.ts";
 import { openStore } from "./open-store.ts";
 import { refuseStateInside } from "./state-dir.ts";
+import { whileWorking } from "./working-timer.ts";
 
 export interface StoreChoice {
   /** The SQLite file; left out, everything is kept in memory and gone at the end. */
@@ -68,8 +63,7 @@ export interface OpenedAgent extends AsyncDisposable {
 export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent> {
   const platform = nodePlatform({ report: options.report ?? warn });
   const path = options.path === undefined ? ":memory:" : resolve(options.path);
-  const source =
-    "dir" in options ? await fromFolder(options, path, platform) : fromParts(options, platform);
+  const source = "dir" in options ? await fromFolder(options, path) : fromParts(options);
   try {
     const store = await openStore(path, {
       platform,
@@ -110,11 +104,7 @@ interface Source {
   close(): void;
 }
 
-async function fromFolder(
-  options: FolderChoice,
-  path: string,
-  platform: Platform,
-): Promise<Source> {
+async function fromFolder(options: FolderChoice, path: string): Promise<Source> {
   const env = options.env ?? environment;
   const place = findAgent(options.dir, env("LICHEN_AGENT"));
   const cwd = options.cwd ?? place.cwd;
@@ -128,7 +118,7 @@ async function fromFolder(
     cwd,
     model: options.model ?? (env("LICHEN_MODEL") || undefined),
     protectedPaths: isKept ? [dirname(path)] : [],
-    after: (ms, wake) => platform.after(ms, wake),
+    after: whileWorking,
     env,
     models: options.models,
   });
@@ -143,12 +133,12 @@ async function fromFolder(
   };
 }
 
-function fromParts(options: PartsChoice, platform: Platform): Source {
+function fromParts(options: PartsChoice): Source {
   const name = options.name ?? "agent";
   const { tools, diagnostics } = toolSet({}, "tools", [], (options.tools ?? []).map(named));
   const wrong = diagnostics.find(({ severity }) => severity === "error");
   if (wrong) throw new Fault("invalid", `${wrong.file}: ${wrong.problem}; ${wrong.fix}.`);
-  const after: After = (ms, wake) => platform.after(ms, wake);
+  const after = whileWorking;
   const models = options.models ?? createModels({ env: options.env ?? environment, after });
   const { instructions = "", model, thinkingLevel } = options;
   const engine =
@@ -159,7 +149,7 @@ function fromParts(options: PartsChoice, platform: Platform): Source {
       definition: async () => ({
         system: typeof instructions === "string" ? instructions : await instructions(),
         tools,
-        cwd: options.cwd ?? process.cwd(),
+        cwd: resolve(options.cwd ?? "."),
         ...(model === undefined ? {} : { model }),
         ...(thinkingLevel === undefined ? {} : { reasoning: thinkingLevel }),
       }),

@@ -1,6 +1,7 @@
 // A host: a state directory, its store, and the agents of the given folders in it. What `lichen start` serves and what
 // a command opens by itself when no host runs.
 
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Models } from "@lichen/engine";
 import type { Agent, Owner, Platform } from "@lichen/runtime";
@@ -12,7 +13,8 @@ import type { LoadedDefinition } from "../folder/host/agent-folder.ts";
 import { type AgentPlace, findAgent } from "../folder/host/find-agent.ts";
 import { type FolderAgent, openFolderAgent } from "./folder-agent.ts";
 import { openStore } from "./open-store.ts";
-import { makeStateDir, refuseStateInside, stateDirOf } from "./state-dir.ts";
+import { hostsDir, makeStateDir, refuseStateInside, stateDirOf } from "./state-dir.ts";
+import { whileWorking } from "./working-timer.ts";
 
 export interface HostOptions {
   /** The directory pointed at. */
@@ -82,8 +84,9 @@ export async function openHost(options: HostOptions): Promise<Host> {
     dir: place.dir,
     cwd: place.cwd,
     model,
-    protectedPaths: [stateDir],
-    after: (ms, wake) => platform.after(ms, wake),
+    // The states of this user's other hosts hold tokens like this one's.
+    protectedPaths: [stateDir, ...[hostsDir()].filter((path) => existsSync(path))],
+    after: whileWorking,
     env,
     models: options.models,
     onDiagnostics: options.onDiagnostics,

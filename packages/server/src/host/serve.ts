@@ -7,7 +7,7 @@ import { type AddressInfo } from "node:net";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { Fault, faultBody, faultStatus } from "@lichen/wire";
 import { refusal } from "../door/answer.ts";
 import { portHolder } from "./port-holder.ts";
@@ -41,10 +41,7 @@ export interface Served {
 export async function serveHost(options: ServeOptions): Promise<Served> {
   const bind = options.bind ?? "127.0.0.1";
   const wanted = options.port ?? defaultPort;
-  const answer = getRequestListener(options.fetch, {
-    errorHandler: () =>
-      refusal(new Fault("invalid", "The request's address or Host is not well-formed.")),
-  });
+  const answer = getRequestListener(options.fetch, { errorHandler: refuseUnanswered });
   const server = createServer(
     {
       headersTimeout: headersMs,
@@ -132,6 +129,15 @@ function isAnyAddress(bind: string): boolean {
 
 function isLoopback(bind: string): boolean {
   return bind === "localhost" || bind === "::1" || bind.startsWith("127.");
+}
+
+/** Answers where there was no request that a door could take, or a door that threw. */
+function refuseUnanswered(error: unknown): Response {
+  return refusal(
+    error instanceof RequestError
+      ? new Fault("invalid", "The request's address or Host is not well-formed.")
+      : new Fault("internal", "Something is broken here."),
+  );
 }
 
 /** Answers what the parser refused, before there is a request that a door could answer. */

@@ -95,7 +95,7 @@ export function agentContract(name: string, subject: AgentSubject): void {
   });
 }
 
-export async function all(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+async function all(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const seen: AgentEvent[] = [];
   for await (const event of events) seen.push(event);
   return seen;

@@ -6,7 +6,7 @@ import { openAgent } from "../../src/host/open-agent.ts";
 import { collect } from "../../src/invoke/collect.ts";
 import { invoke } from "../../src/invoke/invoke.ts";
 import { invokeOf } from "../../src/invoke/invoke-of.ts";
-import { all } from "../../src/testing/agent.contract.ts";
+import { all } from "./all.ts";
 
 const open = (script: EngineScript) => openAgent({ engine: scriptedEngine(script) });
 

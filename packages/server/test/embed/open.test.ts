@@ -144,6 +144,38 @@ test("[I18] a host opens its folder's agent with its state outside the agent's r
   }
 });
 
+test("[I18] an agent's own file tools cannot read the state or its folder's secrets", async () => {
+  using state = new TempFolder().write({ token: "made-up" });
+  const provider = await startScriptedProvider({
+    script: [
+      {
+        parts: [
+          { call: { name: "read", input: { path: state.join("token") } } },
+          { call: { name: "read", input: { path: ".secrets/.env" } } },
+          { call: { name: "read", input: { path: "open.txt" } } },
+        ],
+      },
+      "Done.",
+    ],
+  });
+  using folder = new TempFolder().write({
+    "lichen.config.ts": `export default { model: "${scriptedModel}", codingTools: ["read"], sandbox: "off" };`,
+    "models.json": modelsJsonOf(provider),
+    ".secrets/.env": "KEY=made-up",
+    "open.txt": "anyone may read",
+  });
+  const host = await openHost({ dir: folder.path, state: state.path, env, report });
+  try {
+    await collect(invokeOf(host.agent).invoke({ session: "s" }, { text: "Read." }));
+    const seen = JSON.stringify(provider.requests[1]?.messages);
+    expect(seen).toContain("anyone may read");
+    expect(seen).not.toContain("made-up");
+  } finally {
+    await host.close();
+    await provider.close();
+  }
+});
+
 test("[I18] state inside the agent's working directory is refused, and a broken config opens nothing", async () => {
   using state = new TempFolder();
   using folder = new TempFolder().write({ "lichen.config.ts": emptyConfig });
@@ -193,7 +225,7 @@ test("[I19] a workspace's agent keeps its state where the host of the same folde
   const provider = await startScriptedProvider({ otherwise: "Fine." });
   using state = new TempFolder();
   using folder = new TempFolder().write({
-    "lichen.config.ts": `export default { model: "${scriptedModel}", codingTools: false };`,
+    "lichen.config.ts": `export default { model: "${scriptedModel}", codingTools: ["ls"], sandbox: "off" };`,
     "models.json": modelsJsonOf(provider),
     "tools/greet.ts": toolFile("execute: () => 1"),
   });
@@ -204,7 +236,7 @@ test("[I19] a workspace's agent keeps its state where the host of the same folde
       modelSpec: scriptedModel,
       agentDir: folder.path,
       stateRoot: state.path,
-      toolNames: ["greet"],
+      toolNames: ["ls", "greet"],
     });
     await collect(made.agent.invoke({ session: "s" }, { text: "Hi." }));
   } finally {

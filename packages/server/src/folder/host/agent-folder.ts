@@ -8,9 +8,11 @@ import { Fault } from "@lichen/wire";
 import type { Definition, Diagnostic } from "../definition.ts";
 import { agentIdOf } from "./agent-id.ts";
 import { AuthoredModules } from "./authored-modules.ts";
-import { type AgentPlace, findAgent } from "./find-agent.ts";
+import { type AgentPlace, findAgent, realDirectory } from "./find-agent.ts";
+import { LoadedCode } from "./loaded-code.ts";
 import { lendOwnModules } from "./own-modules.ts";
 import { type MakeCodingTools, type ReadFolder, readFolder } from "./read-folder.ts";
+import { readOnlyPlaces } from "./read-only-places.ts";
 
 export interface FolderOptions {
   /** Makes the built-in coding tools; the config says which of them the agent gets. */
@@ -35,6 +37,7 @@ export class AgentFolder {
   readonly #coding: MakeCodingTools;
   readonly #giveBack: () => void;
   readonly #modules: AuthoredModules;
+  readonly #loaded: LoadedCode;
   #read: ReadFolder | undefined;
   #reading: Promise<void> | undefined;
   /** A reading that has not begun. */
@@ -45,13 +48,14 @@ export class AgentFolder {
     this.place = place;
     this.#coding = coding;
     this.#modules = new AuthoredModules(place.dir, loadMs);
-    this.#giveBack = lendOwnModules(place.dir);
+    this.#loaded = new LoadedCode(place.dir);
+    this.#giveBack = lendOwnModules(place.dir, this.#loaded);
   }
 
   /** Opens and reads the folder. Throws a `Fault` where its config or models.json cannot be used. */
   static async open(pointedAt: string, options: FolderOptions = {}): Promise<AgentFolder> {
     const found = findAgent(pointedAt, options.named);
-    const place = options.cwd === undefined ? found : { ...found, cwd: options.cwd };
+    const place = options.cwd === undefined ? found : { ...found, cwd: realDirectory(options.cwd) };
     const folder = new AgentFolder(place, options.codingTools ?? (() => []), options.loadMs);
     try {
       await folder.load();
@@ -70,6 +74,11 @@ export class AgentFolder {
   /** Made once and kept in the folder. */
   get id(): string {
     return agentIdOf(this.place.dir);
+  }
+
+  /** What the agent's tools must never change: the code that the host runs for it, as far as it is known now. */
+  get readOnly(): readonly string[] {
+    return readOnlyPlaces(this.place, this.#loaded);
   }
 
   /** The definition as the folder stands. */

@@ -13,7 +13,7 @@ export interface AgentPlace {
   readonly cwd: string;
 }
 
-const configNames = ["lichen.config.ts", "lichen.config.js", "lichen.config.mjs"];
+export const configNames = ["lichen.config.ts", "lichen.config.js", "lichen.config.mjs"];
 
 /** `named` is the value of `LICHEN_AGENT`. */
 export function findAgent(pointedAt: string, named?: string): AgentPlace {
@@ -51,7 +51,8 @@ export function findAgent(pointedAt: string, named?: string): AgentPlace {
   );
 }
 
-function realDirectory(path: string): string {
+/** The real path of a directory that must exist. */
+export function realDirectory(path: string): string {
   const absolute = resolve(path);
   const stat = statSync(absolute, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return realpathSync(absolute);

@@ -1,25 +1,33 @@
 // Lends an agent's folder the host's own `lichen` and `zod`, so that a folder anywhere on the disk needs no
-// node_modules. Nobody else's imports are touched.
+// node_modules. Nobody else's imports are touched. What the folder's own imports find is noted.
 //
-//   `lichen` is always the host's: a second copy would be another program. `zod` is the folder's own where it has one.
+//   `lichen` is always the host's: a second copy would be another program. `zod` is the folder's own where it has one inside it.
 
 import { existsSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { LoadedCode } from "./loaded-code.ts";
 
 /** Serves imports from below `dir` (a real path) until the answer is called. */
-export function lendOwnModules(dir: string): () => void {
+export function lendOwnModules(dir: string, loaded: LoadedCode): () => void {
   const below = pathToFileURL(join(dir, "/")).href;
   const host = pathToFileURL(join(packageRoot(), "package.json")).href;
   const hooks = registerHooks({
     resolve(specifier, context, next) {
-      const isLent = /^(lichen|zod)(\/|$)/.test(specifier);
-      if (!isLent || !context.parentURL?.startsWith(below)) return next(specifier, context);
+      const { parentURL } = context;
+      const find = () => next(specifier, context);
+      if (parentURL === undefined || !loaded.owns(parentURL))
+        return specifier.startsWith(below) ? loaded.note(specifier, below, find) : find();
+      const isLent = /^(lichen|zod)(\/|$)/.test(specifier) && parentURL.startsWith(below);
+      if (!isLent) return loaded.note(specifier, parentURL, find);
       const fromHost = () => next(specifier, { ...context, parentURL: host });
       if (specifier.startsWith("lichen")) return fromHost();
       try {
-        return next(specifier, context);
+        const own = find();
+        return own.url.startsWith(below)
+          ? loaded.note(specifier, parentURL, () => own)
+          : fromHost();
       } catch {
         return fromHost();
       }
@@ -29,7 +37,7 @@ export function lendOwnModules(dir: string): () => void {
 }
 
 /** The directory of the package `lichen`, in a clone and installed alike. */
-function packageRoot(): string {
+export function packageRoot(): string {
   for (let dir = import.meta.dirname; ; dir = dirname(dir)) {
     const file = join(dir, "package.json");
     if (existsSync(file) && JSON.parse(readFileSync(file, "utf8")).name === "lichen") return dir;

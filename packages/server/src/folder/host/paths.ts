@@ -13,6 +13,11 @@ export function leaves(path: string, dir: string): boolean {
   }
 }
 
+/** Whether a path is `folder` or lies below it. Links are not followed. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
 /** Relative where the path lies below `dir`, as it is elsewhere. */
 export function pathFrom(dir: string, path: string): string {
   const way = relative(dir, path);

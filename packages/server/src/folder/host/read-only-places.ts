@@ -1,0 +1,50 @@
+// What an agent's tools may read and never change, because the host runs it, or decides by it what to run, outside the
+// sandbox and beside the token and the credentials.
+//
+//   Of an agent's folder that its work is not in: all of it. Where the agent works in its own folder, the parts with a
+//   meaning to the host, and whatever else the host has loaded. The host's own program.
+//
+// What remains: a file in an agent's own working directory that a tool imports for the first time at some later call;
+// and folders of other agents, which only their own hosts know.
+
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type AgentPlace, configNames } from "./find-agent.ts";
+import type { LoadedCode } from "./loaded-code.ts";
+import { packageRoot } from "./own-modules.ts";
+import { isWithin } from "./paths.ts";
+
+const ownParts = [
+  ...configNames,
+  "models.json",
+  "package.json",
+  "node_modules",
+  "tools",
+  "channels",
+  "schedules",
+  "extensions",
+  ".lichen",
+  ".secrets",
+];
+
+/** Absolute paths, there or not yet. */
+export function readOnlyPlaces(
+  place: Pick<AgentPlace, "dir" | "cwd">,
+  loaded: LoadedCode,
+): string[] {
+  const { dir } = place;
+  const cwd = realpathSync(place.cwd);
+  const own = isWithin(cwd, dir) ? ownParts.map((name) => join(dir, name)) : [dir];
+  return [...own, ...rivals(dir, cwd), ...loaded.paths, ...hostProgram(cwd)];
+}
+
+/** Configs that would be found before this agent's when the host is started again. */
+function rivals(dir: string, cwd: string): string[] {
+  if (dirname(dir) !== cwd) return [];
+  return configNames.flatMap((name) => [join(cwd, name), join(cwd, "lichen", name)]);
+}
+
+/** Not where an agent works on the host's own sources: that is what it is there for. */
+function hostProgram(cwd: string): string[] {
+  return [packageRoot(), process.execPath].filter((path) => !isWithin(cwd, path));
+}

@@ -1,0 +1,1 @@
+export { agentContract, type AgentSubject } from "./agent.contract.ts";
