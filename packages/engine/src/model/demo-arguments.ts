@@ -35,10 +35,11 @@ export function argumentsFrom(said: string, tool: DemoTool): Filled {
   const { properties, required } = schema.data;
   const given = said.indexOf("{");
   if (given >= 0) return written(said.slice(given), properties, required);
-  const clues = cluesOf(said, tool.name);
+  const clues = cluesOf(said, tool);
+  const numbers = claimedNumbers(properties, clues, said);
   const input: JsonObject = {};
   for (const [name, field] of Object.entries(properties)) {
-    const found = valueFor(name, field, required.includes(name), clues, said);
+    const found = numbers.get(name) ?? valueFor(name, field, required.includes(name), clues, said);
     if (found !== undefined) input[name] = found;
   }
   const missing = required.filter((name) => input[name] === undefined);
@@ -73,7 +74,7 @@ interface Clues {
   rest: string;
 }
 
-function cluesOf(said: string, tool: string): Clues {
+function cluesOf(said: string, tool: DemoTool): Clues {
   const quoted = [...said.matchAll(/"([^"]*)"|“([^”]*)”|`([^`]*)`/g)].map(
     (it) => it[1] ?? it[2] ?? it[3] ?? "",
   );
@@ -93,14 +94,51 @@ function cluesOf(said: string, tool: string): Clues {
       .find((it) => it !== undefined)
       ?.replace(/[.,;!?]$/, ""),
     path: /(?<![\w/])((?:[\w.-]+\/)*[\w-]+\.[A-Za-z]\w{0,4})\b/.exec(plain)?.[1],
-    rest: plain
-      .replace(
-        /^(?:please\s+)?(?:(?:can|could|would)\s+you\s+)?(?:(?:call|use|run|try|invoke)\s+(?:the\s+)?\S+(?:\s+tool)?(?:\s+(?:to|and|with|for|on|about))?)?/i,
-        "",
-      )
-      .replace(new RegExp(`^\\s*${spelled(tool)}`, "i"), "")
-      .trim(),
+    rest: withoutRequest(plain, tool),
   };
+}
+
+/** Numbers that stand beside their field's name: "20 sides", "sides: 20". They are no clue for other fields then. */
+function claimedNumbers(
+  properties: Record<string, Field>,
+  clues: Clues,
+  said: string,
+): Map<string, number> {
+  const claimed = new Map<string, number>();
+  for (const [name, field] of Object.entries(properties)) {
+    if (field.type !== "integer" && field.type !== "number") continue;
+    const spelling = `${spelled(name.replace(/s$/, ""))}[sd]?`;
+    const found = new RegExp(
+      `(-?\\d+(?:\\.\\d+)?)[\\s-]+${spelling}\\b|\\b${spelling}\\s*(?:=|:|is|of|to)?\\s*(-?\\d+(?:\\.\\d+)?)`,
+      "i",
+    ).exec(said);
+    if (!found) continue;
+    const number = Number(found[1] ?? found[2]);
+    const at = clues.numbers.indexOf(number);
+    if (at >= 0) clues.numbers.splice(at, 1);
+    claimed.set(name, bounded(number, field));
+  }
+  return claimed;
+}
+
+/** What is left of a sentence without the words that ask for the tool. */
+function withoutRequest(said: string, tool: DemoTool): string {
+  const asking = new Set([
+    ...`please can could would you will the a an my me your all some use call run try invoke tool to with for on about of ${firstSentence(tool.description)} ${tool.name}`
+      .toLowerCase()
+      .split(/[^a-z0-9]+/),
+  ]);
+  const words = said.trim().split(/\s+/);
+  const isAsking = (word: string) => {
+    const plain = word.toLowerCase().replace(/[^a-z0-9]/g, "");
+    return plain === "" || asking.has(plain) || asking.has(plain.replace(/s$/, ""));
+  };
+  while (words[0] !== undefined && (words[0] === tool.name || isAsking(words[0]))) words.shift();
+  return words.join(" ").replace(/[.!?]$/, "");
+}
+
+function firstSentence(text: string): string {
+  return text.split(/[.!?\n]/)[0] ?? "";
 }
 
 function valueFor(
@@ -119,22 +157,12 @@ function valueFor(
   }
   const fallback = isRequired ? field.default : undefined;
   const type = Array.isArray(field.type) ? field.type.find((it) => it !== "null") : field.type;
-  const beside = new RegExp(
-    `\\b${spelled(name)}\\b\\s*(?:=|:|is|of|to)?\\s*("[^"]*"|“[^”]*”|[\\w./-]+)`,
-    "i",
-  )
-    .exec(said)?.[1]
-    ?.replace(/^["“]|["”]$/g, "");
   switch (type) {
     case "integer":
     case "number": {
-      const number =
-        beside !== undefined && /^-?\d+(\.\d+)?$/.test(beside) ? Number(beside) : undefined;
-      const at = clues.numbers.indexOf(number ?? Number.NaN);
-      if (at >= 0) clues.numbers.splice(at, 1);
-      const value = number ?? clues.numbers.shift() ?? fallback;
-      if (typeof value !== "number") return isRequired ? bounded(1, field) : undefined;
-      return bounded(type === "integer" ? Math.round(value) : value, field);
+      const value = clues.numbers.shift() ?? fallback;
+      if (typeof value === "number") return bounded(value, field);
+      return isRequired ? bounded(1, field) : undefined;
     }
     case "boolean":
       return new RegExp(`\\b${spelled(name)}\\b`, "i").test(said)
@@ -172,7 +200,7 @@ function textFor(
   if (isPath && clues.path !== undefined) return clues.path;
   if (nameField.test(name) && !bodyField.test(name) && clues.name !== undefined)
     return isSlug ? slugOf(clues.name) : clues.name;
-  if (!isRequired) return undefined;
+  if (!isRequired) return optionalText(name, said);
   if (bodyField.test(name)) return clues.quoted.shift() ?? clues.body ?? (clues.rest || undefined);
   const words = clues.quoted.shift() ?? clues.name ?? clues.body ?? clues.rest;
   if (words === "") return undefined;
@@ -180,6 +208,12 @@ function textFor(
   const short = words.split(/\s+/).slice(0, 5).join(" ");
   if (isPath) return `${slugOf(short)}.md`;
   return isSlug ? slugOf(short) : short;
+}
+
+/** An optional text only where its field is named: "containing milk". */
+function optionalText(name: string, said: string): string | undefined {
+  const found = new RegExp(`\\b${spelled(name)}\\s+(?:"([^"]*)"|“([^”]*)”|(\\S+))`, "i").exec(said);
+  return found?.slice(1).find((it) => it !== undefined);
 }
 
 /** A name as a pattern, however its words are joined; a name without letters is found nowhere. */
@@ -196,8 +230,9 @@ function slugOf(text: string): string {
   );
 }
 
-function bounded(value: number, { minimum, maximum }: Field): number {
-  return Math.min(Math.max(value, minimum ?? -Infinity), maximum ?? Infinity);
+function bounded(value: number, { type, minimum, maximum }: Field): number {
+  const whole = type === "integer" ? Math.round(value) : value;
+  return Math.min(Math.max(whole, minimum ?? -Infinity), maximum ?? Infinity);
 }
 
 function exampleOf(properties: Record<string, Field>, required: string[]): string {

@@ -15,8 +15,16 @@ const dice: DemoTool = {
   description: "Roll dice and tell what came up.",
   parameters: {
     type: "object",
-    properties: { sides: { type: "integer", minimum: 2, default: 6 } },
+    properties: {
+      count: { type: "integer", minimum: 1, maximum: 100, default: 1 },
+      sides: { type: "integer", minimum: 2, default: 6 },
+    },
   },
+};
+const noteDelete: DemoTool = {
+  name: "note_delete",
+  description: "Delete a note for good. A person is asked first.",
+  parameters: { type: "object", properties: { title: text }, required: ["title"] },
 };
 const noteWrite: DemoTool = {
   name: "note_write",
@@ -30,14 +38,14 @@ const noteWrite: DemoTool = {
 const noteList: DemoTool = {
   name: "note_list",
   description: "List all notes.",
-  parameters: { type: "object", properties: {} },
+  parameters: { type: "object", properties: { containing: text } },
 };
 const bash: DemoTool = {
   name: "bash",
   description: "Run a shell command.",
   parameters: { type: "object", properties: { command: text }, required: ["command"] },
 };
-const all = [dice, noteWrite, noteList, bash];
+const all = [dice, noteDelete, noteList, noteWrite, bash];
 
 function say(said: string, tools = all) {
   return demoReply({ said, images: 0, results: [] }, tools);
@@ -58,6 +66,13 @@ test("[E46] the demo model says what it is wherever it cannot help, and when it 
 test.each([
   ["use the dice tool", "dice", {}],
   ["roll a dice with 20 sides", "dice", { sides: 20 }],
+  ["roll 3 dice", "dice", { count: 3 }],
+  ["please roll 2 dice with 8 sides", "dice", { count: 2, sides: 8 }],
+  ["delete the note hello", "note_delete", { title: "hello" }],
+  ["delete my shopping note", "note_delete", { title: "shopping note" }],
+  ["list notes containing milk", "note_list", { containing: "milk" }],
+  ["use bash to list files", "bash", { command: "list files" }],
+  ["write a note about the moon", "note_write", { title: "moon", text: "moon" }],
   ['call note_write with {"title":"a","text":"b"}', "note_write", { title: "a", text: "b" }],
   ["write a note that says hello", "note_write", { title: "hello", text: "hello" }],
   [
