@@ -1,3 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { key, type Rig, type RigOptions, startRig, tool, untilAsked } from "./rig.ts";
 
@@ -11,6 +15,40 @@ async function start(options: RigOptions): Promise<Rig> {
   open.push(rig);
   return rig;
 }
+
+test("[E12] [E13] after a kill -9 in the middle of calls the run goes on, and only what may be repeated is", async () => {
+  const ran: string[] = [];
+  const step = (name: string) => () => {
+    ran.push(name);
+    return `${name} again`;
+  };
+  const rig = await start({
+    tools: [
+      tool({ name: "quick", execute: step("quick") }),
+      tool({ name: "look", label: "read", execute: step("look") }),
+      tool({ name: "write", execute: step("write") }),
+    ],
+    script: [
+      {
+        parts: ["quick", "look", "write"].map((name) => ({ call: { name, input: {} } })),
+      },
+      "told",
+    ],
+    inherits: killedHost,
+  });
+  const { running } = await rig.session.read();
+  expect(await rig.settled(running!.commandId)).toMatchObject({
+    terminal: "completed",
+    answer: "told",
+  });
+  expect(ran).toEqual(["look"]);
+  expect(rig.provider.requests).toHaveLength(2);
+  expect(rig.provider.requests[1]?.results.map((it) => it.text)).toEqual([
+    "quick",
+    "look again",
+    expect.stringContaining("effect is unknown"),
+  ]);
+});
 
 test("[E17] a confirmed call waits for a person, across a restart, and runs with what was allowed", async () => {
   const seen: unknown[] = [];
@@ -185,3 +223,17 @@ test("[E25] a conversation near the model's window is summarised before the requ
   expect(await rig.data("compaction")).toHaveLength(1);
   expect(rig.provider.requests).toHaveLength(3);
 });
+
+/** Runs a host on the store and kills it once two of its calls are open. */
+async function killedHost(store: string, url: string): Promise<void> {
+  const program = fileURLToPath(new URL("killed-host.ts", import.meta.url));
+  const child = spawn(process.execPath, [program, store, url], {
+    env: { PATH: process.env["PATH"] ?? "", HOME: dirname(store) },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  await Promise.race([once(child.stdout, "data"), exited]);
+  child.kill("SIGKILL");
+  const [, signal] = await exited;
+  if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
+}

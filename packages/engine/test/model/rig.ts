@@ -51,6 +51,8 @@ export interface RigOptions {
   readonly spec?: string;
   readonly engine?: Partial<ModelEngineOptions>;
   readonly keeps?: "alternating";
+  /** Works on the store before the rig opens it. */
+  readonly inherits?: (store: string, url: string) => Promise<void>;
 }
 
 export interface Rig {
@@ -152,6 +154,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     await owner.close({ patienceMs: 0 });
     await store.close();
   };
+  await options.inherits?.(join(folder, "store.db"), provider.url);
   await open();
   return rig;
 }
