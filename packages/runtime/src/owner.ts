@@ -67,7 +67,11 @@ export class Owner {
     const chores = new Chores(ground, [() => indexSlice(sql), () => purgeSlice(ground)]);
     const hub = new Hub(
       ground,
-      new HostStream(platform.randomId(8), () => this.#hostBaseline()),
+      new HostStream(
+        platform.randomId(8),
+        () => this.#hostBaseline(),
+        () => writer.pending(),
+      ),
       (sid) => {
         const partial = coordinator.liveRun(sid)?.currentPartial;
         return partial && { type: "partial", data: partial };

@@ -20,6 +20,7 @@ interface Change {
 export class HostStream {
   readonly #epoch: string;
   readonly #baseline: () => HostBaseline;
+  readonly #durable: () => Promise<void> | undefined;
   readonly #readers = new Set<HostReader>();
   /** Newest change of each session, oldest first. */
   readonly #changes = new Map<number, Change>();
@@ -27,9 +28,15 @@ export class HostStream {
   /** Changes up to here were forgotten. */
   #forgotten = 0;
 
-  constructor(epoch: string, baseline: () => HostBaseline) {
+  /** `durable` settles when what can be read now is durable; undefined where it is. */
+  constructor(
+    epoch: string,
+    baseline: () => HostBaseline,
+    durable: () => Promise<void> | undefined,
+  ) {
     this.#epoch = epoch;
     this.#baseline = baseline;
+    this.#durable = durable;
   }
 
   changed(row: SessionRow): void {
@@ -82,6 +89,10 @@ export class HostStream {
     };
   }
 
+  durable(): Promise<void> | undefined {
+    return this.#durable();
+  }
+
   get position(): number {
     return this.#count;
   }
@@ -98,6 +109,7 @@ class HostReader implements Subscription {
   readonly #leave: () => void;
   #position = 0;
   #isBehind = false;
+  #isStarting = false;
   #isClosed = false;
 
   constructor(sink: Sink<HostFrame>, stream: HostStream, leave: () => void) {
@@ -132,12 +144,23 @@ class HostReader implements Subscription {
 
   rebase(type: "baseline" | "reset"): void {
     const { frame, position } = this.#stream.baselineFrame(type);
-    this.#position = position;
-    this.#isBehind = !this.#sink.frame(frame);
+    const deliver = (): void => {
+      this.#isStarting = false;
+      if (this.#isClosed) return;
+      this.#position = position;
+      this.#isBehind = !this.#sink.frame(frame);
+      if (!this.#isBehind) this.catchUp(position);
+    };
+    this.#isBehind = true;
+    this.#isStarting = true;
+    const pending = this.#stream.durable();
+    // A sync that fails ends the process: there is nobody left to tell.
+    if (pending) void pending.then(deliver, () => this.end());
+    else deliver();
   }
 
   resume(): void {
-    if (this.#isBehind && !this.#isClosed) this.catchUp(this.#position);
+    if (this.#isBehind && !this.#isClosed && !this.#isStarting) this.catchUp(this.#position);
   }
 
   end(): void {

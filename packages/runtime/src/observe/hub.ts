@@ -41,7 +41,7 @@ export class Hub {
         id: cursorOf(row.epoch, data.seq),
         data,
       }));
-      for (const watcher of watchers) watcher.entries(frames, row.info);
+      for (const watcher of watchers) watcher.entries(frames);
     }
     this.host.changed(row);
   }
@@ -56,7 +56,7 @@ export class Hub {
   watch(
     sid: number,
     sink: Sink<Frame>,
-    source: WatchSource,
+    source: Omit<WatchSource, "partial" | "durable">,
     after: string | undefined,
   ): Subscription {
     if (this.#isClosed) throw new Fault("unavailable", "The host is stopping: connect again soon.");
@@ -64,17 +64,14 @@ export class Hub {
     if (!set) this.#watchers.set(sid, (set = new Set()));
     if (set.size >= watchersPerSession)
       throw new Fault("capacity", `${watchersPerSession} readers watch this session: try later.`);
-    const watcher = new Watcher(sink, source, () => this.#unwatch(sid, watcher));
-    set.add(watcher);
-    const begin = (): void => {
-      if (!set.has(watcher)) return;
-      watcher.begin(after);
-      const partial = this.#partialOf(sid);
-      if (partial && after !== undefined) watcher.partial(partial);
+    const whole: WatchSource = {
+      ...source,
+      partial: () => this.#partialOf(sid),
+      durable: () => this.#ground.writer.pending(),
     };
-    const pending = this.#ground.writer.pending();
-    if (pending) void pending.then(begin, (error: unknown) => this.#ground.platform.report(error));
-    else begin();
+    const watcher = new Watcher(sink, whole, () => this.#unwatch(sid, watcher));
+    set.add(watcher);
+    watcher.begin(after);
     return watcher;
   }
 

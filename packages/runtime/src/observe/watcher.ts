@@ -1,14 +1,14 @@
 // One reader of one session: it is told everything in order, or one reset, never a gap.
 //
-//   O1  After its baseline a watch delivers every later entry once, in order.
+//   O1  After its baseline a watch delivers every later entry once, in order, and nothing before it is durable.
 //   O2  A reader that falls behind costs no memory: it is caught up from the log, or gets one reset when it is more
 //       than 1,000 entries behind.
 //   O3  A cursor of this epoch, at most 1,000 entries behind, is resumed exactly; any other gets a reset.
 
-import type { Baseline, Entry, SessionInfo } from "@lichen/wire";
+import type { Baseline, Entry } from "@lichen/wire";
 import type { Frame, Sink, Subscription } from "../api.ts";
 
-export const resumable = 1_000;
+const resumable = 1_000;
 const catchUpPage = 200;
 
 /** How a watcher reads the log when it has to. */
@@ -17,6 +17,10 @@ export interface WatchSource {
   head(): number;
   baseline(): Baseline;
   entriesAfter(seq: number, limit: number): Entry[];
+  /** What streams now, as a frame. */
+  partial(): Frame | undefined;
+  /** Settles when what can be read now is durable; undefined where it is. */
+  durable(): Promise<void> | undefined;
 }
 
 export type EntryFrame = Extract<Frame, { type: "entry" }>;
@@ -25,12 +29,14 @@ export class Watcher implements Subscription {
   readonly #sink: Sink<Frame>;
   readonly #source: WatchSource;
   readonly #leave: () => void;
-  /** The last entry delivered; undefined before the first frame. */
-  #seq: number | undefined;
+  /** The last entry delivered. */
+  #seq = 0;
+  /** The last entry known to be durable: what may be delivered. */
+  #durable = 0;
+  /** Frames are held back: before the first one, while a baseline becomes durable, and while the reader is full. */
   #isBehind = true;
+  #isStarting = true;
   #isClosed = false;
-  #isDelivering = false;
-  #partial: Frame | undefined;
 
   constructor(sink: Sink<Frame>, source: WatchSource, leave: () => void) {
     this.#sink = sink;
@@ -42,27 +48,28 @@ export class Watcher implements Subscription {
   begin(after: string | undefined): void {
     const cursor = after === undefined ? undefined : parseCursor(after);
     const head = this.#source.head();
-    if (
-      cursor?.epoch === this.#source.epoch &&
-      cursor.seq <= head &&
-      head - cursor.seq <= resumable
-    ) {
-      this.#seq = cursor.seq;
-      this.#catchUp();
+    const isResumable =
+      cursor?.epoch === this.#source.epoch && cursor.seq <= head && head - cursor.seq <= resumable;
+    if (!isResumable) {
+      this.#rebase(after === undefined ? "baseline" : "reset");
       return;
     }
-    this.#rebase(after === undefined ? "baseline" : "reset");
-    if (this.#isBehind) return;
-    this.#catchUp();
+    this.#seq = cursor.seq;
+    this.#onceDurable(() => {
+      this.#durable = Math.max(this.#durable, head);
+      this.#catchUp();
+    });
   }
 
   /** Entries that are durable now, as frames shared by all watchers. */
-  entries(frames: readonly EntryFrame[], _info: SessionInfo): void {
-    if (this.#isClosed || this.#isBehind || this.#seq === undefined) return;
+  entries(frames: readonly EntryFrame[]): void {
+    const last = frames.at(-1);
+    if (this.#isClosed || !last) return;
+    this.#durable = Math.max(this.#durable, last.data.seq);
+    if (this.#isBehind) return;
     for (const frame of frames) {
       if (frame.data.seq <= this.#seq) continue;
       if (frame.data.seq !== this.#seq + 1) {
-        // Published out of turn: the log has what lies between.
         this.#catchUp();
         return;
       }
@@ -72,17 +79,11 @@ export class Watcher implements Subscription {
   }
 
   partial(frame: Frame): void {
-    if (this.#isClosed) return;
-    if (this.#isBehind) this.#partial = frame;
-    else this.#give(frame);
+    if (!this.#isClosed && !this.#isBehind) this.#give(frame);
   }
 
   resume(): void {
-    if (this.#isClosed || !this.#isBehind || this.#isDelivering || this.#seq === undefined) return;
-    this.#catchUp();
-    const partial = this.#partial;
-    this.#partial = undefined;
-    if (partial && !this.#isBehind) this.#give(partial);
+    if (!this.#isClosed && this.#isBehind && !this.#isStarting) this.#catchUp();
   }
 
   end(reason: "deleted" | "closed"): void {
@@ -96,39 +97,49 @@ export class Watcher implements Subscription {
     this.#leave();
   }
 
-  // Reads on from the log until the reader is even with it or takes no more.
+  // Reads on from the log until the reader is even with what is durable, or takes no more.
   #catchUp(): void {
-    this.#isDelivering = true;
     this.#isBehind = true;
-    try {
-      if (this.#source.head() - this.#seq! > resumable) {
-        this.#rebase("reset");
-        if (this.#isBehind) return;
-      }
-      for (;;) {
-        if (this.#isClosed) return;
-        const entries = this.#source.entriesAfter(this.#seq!, catchUpPage);
-        if (entries.length === 0) {
-          this.#isBehind = false;
-          return;
-        }
-        for (const data of entries) {
-          this.#seq = data.seq;
-          if (!this.#give({ type: "entry", id: cursorOf(this.#source.epoch, data.seq), data }))
-            return;
-        }
-      }
-    } finally {
-      this.#isDelivering = false;
+    if (this.#durable - this.#seq > resumable) {
+      this.#rebase("reset");
+      return;
     }
+    while (this.#seq < this.#durable) {
+      const most = Math.min(catchUpPage, this.#durable - this.#seq);
+      const entries = this.#source.entriesAfter(this.#seq, most);
+      if (entries.length === 0) break;
+      for (const data of entries) {
+        if (this.#isClosed) return;
+        this.#seq = data.seq;
+        if (!this.#sink.frame({ type: "entry", id: cursorOf(this.#source.epoch, data.seq), data }))
+          return;
+      }
+    }
+    this.#isBehind = false;
+    const partial = this.#source.partial();
+    if (partial) this.#give(partial);
   }
 
   #rebase(type: "baseline" | "reset"): void {
     const data = this.#source.baseline();
-    this.#seq = data.head;
-    this.#partial = undefined;
-    this.#isBehind = false;
-    this.#give({ type, id: cursorOf(data.epoch, data.head), data });
+    this.#onceDurable(() => {
+      this.#seq = data.head;
+      this.#durable = Math.max(this.#durable, data.head);
+      if (this.#sink.frame({ type, id: cursorOf(data.epoch, data.head), data })) this.#catchUp();
+    });
+  }
+
+  #onceDurable(deliver: () => void): void {
+    this.#isBehind = true;
+    this.#isStarting = true;
+    const go = (): void => {
+      this.#isStarting = false;
+      if (!this.#isClosed) deliver();
+    };
+    const pending = this.#source.durable();
+    // A sync that fails ends the process: there is nobody left to tell.
+    if (pending) void pending.then(go, () => this.end("closed"));
+    else go();
   }
 
   #give(frame: Frame): boolean {
