@@ -140,10 +140,10 @@ test("[C10] what a command leaves running ends with it, and keeps nobody waiting
     command: "setsid sleep 300 & echo $! > pid; sleep 0.1; echo done",
   });
   expect(left.text).toBe("done");
-  process.kill(Number(readFileSync(join(bench.cwd, "pid"), "utf8")), "SIGKILL");
+  await until(() => !isAlive(Number(readFileSync(join(bench.cwd, "pid"), "utf8"))));
 });
 
-test("[C11] a command gets six variables and what the options name, nothing else of the host's", async () => {
+test("[C11] a command gets six variables, the mark of its command and what the options name, nothing else of the host's", async () => {
   using bench = workbench();
   process.env["LICHEN_TOKEN"] = "canary";
   process.env["MODEL_PROVIDER_KEY"] = "canary";
@@ -153,7 +153,17 @@ test("[C11] a command gets six variables and what the options name, nothing else
     const { text } = await use(tools, "bash", { command: "env" });
     const names = text.split("\n").map((line) => line.split("=")[0] ?? "");
     const shell = ["PWD", "OLDPWD", "SHLVL", "_"];
-    const allowed = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "STAGE", ...shell];
+    const allowed = [
+      "PATH",
+      "HOME",
+      "LANG",
+      "TERM",
+      "TMPDIR",
+      "USER",
+      "LICHEN_COMMAND",
+      "STAGE",
+      ...shell,
+    ];
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
     expect(names).toContain("PATH");
     expect(text).toContain("STAGE=test");

@@ -187,7 +187,7 @@ test("[C16] required and not to be had, it is refused and says how to install it
   });
   const sandbox = await openSandbox({ ...options, mode: "auto" });
   expect(sandbox).toMatchObject({ kind: "none", reason: expect.stringContaining("not found") });
-  expect(sandbox.wrap(["ls"], { cwd: bench.cwd })).toEqual(["ls"]);
+  expect(sandbox.wrap(["ls"], { cwd: bench.cwd }).argv).toEqual(["ls"]);
   expect(await openSandbox({ mode: "off", mask: [], cwd: bench.cwd })).toMatchObject({
     kind: "none",
   });

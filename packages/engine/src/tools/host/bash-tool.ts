@@ -7,11 +7,13 @@ import type { Tool } from "../../tool.ts";
 import { CappedOutput } from "../capped-output.ts";
 import { typedTool } from "../typed-tool.ts";
 import { type Ending, runProgram } from "./program.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { Sandbox, Wrapped } from "./sandbox.ts";
 
 export interface BashOptions {
   readonly cwd: string;
   readonly sandbox: Sandbox;
+  /** Absolute paths that a command may read and not change, asked for at each command. Only a wall keeps to it. */
+  readonly readOnly?: () => readonly string[];
   /** Variables beside the six that every command has. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -20,6 +22,8 @@ const defaultTimeoutSeconds = 120;
 const maxTimeoutSeconds = 600;
 const maxOutputBytes = 50 * 1_024;
 const showEveryMs = 100;
+const readOnlyNotice =
+  "[The agent's own code and settings, which the host runs outside the sandbox, are read-only here. Whoever owns the agent can change them outside of it.]";
 const inherited = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
 
 export function bashTool(options: BashOptions): Tool {
@@ -44,9 +48,13 @@ export function bashTool(options: BashOptions): Tool {
         showing = undefined;
         context.output(output.text());
       };
+      const { cwd, sandbox } = options;
+      const readOnly = options.readOnly?.() ?? [];
+      let wrapped: Wrapped | undefined;
       try {
+        wrapped = sandbox.wrap(shellFor(command), { cwd, readOnly });
         const ending = await runProgram({
-          argv: options.sandbox.wrap(shellFor(command), { cwd: options.cwd }),
+          argv: wrapped.argv,
           cwd: options.cwd,
           environment: environmentOf(options.environment),
           timeoutMs: timeout * 1_000,
@@ -58,7 +66,8 @@ export function bashTool(options: BashOptions): Tool {
         });
         const text = output.text();
         context.output(text);
-        const said = [text.replace(/\n$/, ""), endingText(ending, timeout)]
+        const notice = readOnly.length > 0 && isAboutReadOnly(text) ? readOnlyNotice : "";
+        const said = [text.replace(/\n$/, ""), notice, endingText(ending, timeout)]
           .filter(Boolean)
           .join("\n");
         return {
@@ -73,9 +82,14 @@ export function bashTool(options: BashOptions): Tool {
         });
       } finally {
         clearTimeout(showing);
+        wrapped?.release();
       }
     },
   });
+}
+
+function isAboutReadOnly(output: string): boolean {
+  return /read-only file system|resource busy|EROFS|EBUSY/i.test(output);
 }
 
 function endingText({ exitCode, killedBy, why }: Ending, timeout: number): string {

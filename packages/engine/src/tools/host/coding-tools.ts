@@ -14,6 +14,11 @@ export interface CodingToolsOptions {
   /** Closed to the file tools: the state, the credentials, the store. Give the sandbox the same as masks. */
   readonly protectedPaths: readonly string[];
   readonly sandbox: Sandbox;
+  /**
+   * Files and folders, there or not yet, that tools may read and never change: the code that the host itself runs.
+   * Asked for at each call. Without a wall `bash` does not keep to it.
+   */
+  readonly readOnly?: () => readonly string[];
   /** All (the default), none, or exactly these. */
   readonly allow?: boolean | readonly string[];
   /** Variables for `bash` beside PATH, HOME, LANG, TERM, TMPDIR and USER. */
@@ -23,11 +28,11 @@ export interface CodingToolsOptions {
 export const codingToolNames = ["read", "write", "edit", "bash", "grep", "find", "ls"] as const;
 
 export function createCodingTools(options: CodingToolsOptions): Tool[] {
-  const { cwd, protectedPaths, allow = true } = options;
+  const { cwd, protectedPaths, readOnly, allow = true } = options;
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw new Fault("invalid", `The working directory ${cwd} does not exist.`);
   if (allow === false) return [];
-  const guard = new Guard({ cwd, protectedPaths });
+  const guard = new Guard({ cwd, protectedPaths, ...(readOnly && { readOnly }) });
   const tools = [
     readTool(guard),
     writeTool(guard),

@@ -5,15 +5,19 @@
 // name, so that a link that is swapped in between leads nowhere: on Linux the kernel tells the place of an open
 // descriptor, elsewhere the place is resolved again and must be the same file.
 
-import { type BigIntStats, constants, type Dirent, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, constants, type Dirent, statSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { Fault } from "@lichen/wire";
+import { filesWithin, identityOf, isWithin, realPlace, withSeparator } from "./places.ts";
+import { ReadOnlyPaths } from "./read-only-paths.ts";
 
 export interface GuardOptions {
   readonly cwd: string;
   readonly protectedPaths: readonly string[];
+  /** What may be read and never changed, asked for at each change. */
+  readonly readOnly?: () => readonly string[];
   /** What another guard of the same paths knows already. */
   readonly identities?: readonly string[];
 }
@@ -38,13 +42,15 @@ const descriptors = process.platform === "linux" ? "/proc/self/fd" : undefined;
 export class Guard {
   readonly #cwd: string;
   readonly #paths: readonly string[];
+  readonly #readOnly: ReadOnlyPaths;
   /** `device:inode` of each protected path, also after it was moved. */
   readonly #identities = new Set<string>();
   /** Those of the files below them, listed when a file with several names is met; anew for each call. */
   #files: Promise<ReadonlySet<string>> | undefined;
 
-  constructor({ cwd, protectedPaths, identities = [] }: GuardOptions) {
+  constructor({ cwd, protectedPaths, readOnly, identities = [] }: GuardOptions) {
     this.#cwd = cwd;
+    this.#readOnly = new ReadOnlyPaths(readOnly);
     for (const identity of identities) this.#identities.add(identity);
     this.#paths = [...new Set(protectedPaths.flatMap((path) => [resolve(path), realPlace(path)]))];
     for (const path of this.#paths) {
@@ -53,7 +59,7 @@ export class Guard {
     }
   }
 
-  /** What a guard in another thread needs to be as strict. */
+  /** What a guard in another thread, which only reads, needs to be as strict. */
   options(): GuardOptions {
     return { cwd: this.#cwd, protectedPaths: this.#paths, identities: [...this.#identities] };
   }
@@ -102,6 +108,7 @@ export class Guard {
   async openParent(path: string): Promise<{ folder: Folder; name: string }> {
     const target = this.resolve(path);
     this.#refuseName(target, path);
+    await this.#readOnly.refuseChange(target, path);
     const place = await realpath(target).catch(() => target);
     const missing: string[] = [];
     let existing = dirname(place);
@@ -109,17 +116,20 @@ export class Guard {
       missing.unshift(basename(existing));
       existing = dirname(existing);
     }
-    let folder = await this.openFolder(existing);
-    for (const name of missing) {
-      await using parent = folder;
-      await mkdir(parent.at(name)).catch((error: unknown) => {
-        if (codeOf(error) !== "EEXIST") explain(path)(error);
-      });
-      folder = await parent.openFolder(name);
-    }
     const name = basename(place);
+    let folder = await this.openFolder(existing);
     try {
+      await this.#readOnly.refuseChange(join(folder.path, ...missing, name), path);
+      for (const below of missing) {
+        await mkdir(folder.at(below)).catch((error: unknown) => {
+          if (codeOf(error) !== "EEXIST") explain(path)(error);
+        });
+        const parent = folder;
+        folder = await parent.openFolder(below);
+        await parent[Symbol.asyncDispose]();
+      }
       this.#refuseName(join(folder.path, name), path);
+      await this.#readOnly.refuseChange(join(folder.path, name), path);
       const found = await stat(folder.at(name), { bigint: true }).catch(() => undefined);
       if (found) await this.#refuseIdentity(found, path);
     } catch (error) {
@@ -203,56 +213,15 @@ export class Guard {
 
   #refuseName(place: string, shown: string): void {
     if (/^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/.test(place)) throw refusal(shown);
-    for (const path of this.#paths)
-      if (sameOrInside(place, path) || (foldsCase && sameOrInside(folded(place), folded(path))))
-        throw refusal(shown);
+    if (this.#paths.some((path) => isWithin(place, path))) throw refusal(shown);
   }
 
   async #refuseIdentity(found: BigIntStats, shown: string): Promise<void> {
     const identity = identityOf(found);
     if (this.#identities.has(identity)) throw refusal(shown);
     if (!found.isFile() || found.nlink === 1n) return;
-    this.#files ??= filesBelow(this.#paths);
+    this.#files ??= filesWithin(this.#paths);
     if ((await this.#files).has(identity)) throw refusal(shown);
-  }
-}
-
-const foldsCase = process.platform === "darwin" || process.platform === "win32";
-const folded = (path: string) => path.normalize("NFC").toLowerCase();
-
-function sameOrInside(place: string, path: string): boolean {
-  return place === path || place.startsWith(withSeparator(path));
-}
-
-function withSeparator(path: string): string {
-  return path.endsWith(sep) ? path : path + sep;
-}
-
-function identityOf(found: BigIntStats): string {
-  return `${found.dev}:${found.ino}`;
-}
-
-/** The identities of all files below these folders. */
-async function filesBelow(paths: readonly string[]): Promise<Set<string>> {
-  const identities = new Set<string>();
-  for (const path of paths) {
-    const options = { withFileTypes: true, recursive: true } as const;
-    for (const entry of await readdir(path, options).catch(() => [])) {
-      const file = join(entry.parentPath, entry.name);
-      const found = await stat(file, { bigint: true }).catch(() => undefined);
-      if (found?.isFile()) identities.add(identityOf(found));
-    }
-  }
-  return identities;
-}
-
-/** The real path, also of what does not exist yet. */
-function realPlace(path: string): string {
-  const target = resolve(path);
-  try {
-    return realpathSync(target);
-  } catch {
-    return dirname(target) === target ? target : join(realPlace(dirname(target)), basename(target));
   }
 }
 

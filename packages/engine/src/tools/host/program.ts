@@ -2,6 +2,7 @@
 // that it started is ended too (first asked, then killed). Input is closed, output is handed on as it comes.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface Program {
@@ -23,24 +24,30 @@ export interface Ending {
 }
 
 const drainMs = 500;
+const goneMs = 2_000;
+/** Marks the processes of a command, wherever they have gone to. */
+const mark = "LICHEN_COMMAND";
 
 export function runProgram(program: Program): Promise<Ending> {
   program.signal.throwIfAborted();
   const [file = "", ...argv] = program.argv;
   const { promise, resolve, reject } = Promise.withResolvers<Ending>();
+  const id = randomUUID();
+  const isWalled = file.endsWith("/bwrap");
   const child = spawn(file, argv, {
     cwd: program.cwd,
-    env: { ...program.environment },
+    env: isWalled ? program.environment : { ...program.environment, [mark]: id },
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let why: Ending["why"] = "ended";
+  let family: Member[] = [];
   let killing: NodeJS.Timeout | undefined;
   let closing: NodeJS.Timeout | undefined;
   const stop = (reason: "timeout" | "aborted") => {
     if (why !== "ended" || child.exitCode !== null || child.signalCode !== null) return;
     why = reason;
-    const family = familyOf(child);
+    family = familyOf(child);
     ask(child, family);
     killing = setTimeout(() => kill(child, family), program.graceMs ?? 2_000);
   };
@@ -51,6 +58,7 @@ export function runProgram(program: Program): Promise<Ending> {
   child.stderr.on("data", (chunk: Buffer) => program.output(chunk));
   child.on("exit", () => {
     kill(child, []);
+    if (!isWalled) killMarked(id);
     // What left its group keeps the pipes open, and nobody waits for that.
     closing = setTimeout(() => {
       child.stdout.destroy();
@@ -69,7 +77,7 @@ export function runProgram(program: Program): Promise<Ending> {
   });
   child.on("close", (exitCode, killedBy) => {
     finish();
-    resolve({ exitCode, killedBy, why });
+    void areGone(family).then(() => resolve({ exitCode, killedBy, why }));
   });
   return promise;
 }
@@ -79,6 +87,8 @@ interface Member {
   readonly parent: number;
   /** With the pid the identity of a process: numbers are given out again. */
   readonly startedAt: string;
+  /** Nothing of it runs; it waits to be taken note of. */
+  readonly isDead: boolean;
 }
 
 /**
@@ -114,13 +124,53 @@ function familyOf(child: ChildProcess): Member[] {
   return family;
 }
 
+/** Kills what left the group and the family before its command ended. It may be starting others, so looks again. */
+function killMarked(id: string): void {
+  if (process.platform !== "linux") return;
+  for (let round = 0; round < 10; round++) {
+    const marked = readdirSync("/proc").filter((name) => isMarked(name, id));
+    if (marked.length === 0) return;
+    for (const name of marked) send(Number(name), "SIGKILL");
+  }
+}
+
+function isMarked(name: string, id: string): boolean {
+  if (!/^\d+$/.test(name)) return false;
+  try {
+    return readFileSync(`/proc/${name}/environ`, "latin1").includes(`${mark}=${id}`);
+  } catch {
+    // Another user's, or gone.
+    return false;
+  }
+}
+
+/**
+ * Waits until nothing of a killed command runs. (The first process of a sandbox is gone only after all others in it
+ * are.)
+ */
+async function areGone(family: readonly Member[]): Promise<void> {
+  const end = performance.now() + goneMs;
+  while (family.some(isRunning) && performance.now() < end)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function isRunning({ pid, startedAt }: Member): boolean {
+  const now = memberOf(pid);
+  return now?.startedAt === startedAt && !now.isDead;
+}
+
 function memberOf(pid: number): Member | undefined {
   if (!Number.isInteger(pid)) return undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The program's name stands in parentheses and may hold anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { pid, parent: Number(fields[1]), startedAt: fields[19] ?? "" };
+    return {
+      pid,
+      parent: Number(fields[1]),
+      startedAt: fields[19] ?? "",
+      isDead: fields[0] === "Z",
+    };
   } catch {
     return undefined;
   }

@@ -6,12 +6,15 @@
 // places from a process of the same user, and `kind` and `reason` say so.
 //
 // What the wall does not stop: programs outside that the network or an abstract socket reaches (ssh to this machine with
-// a key the user has), and files that something outside runs later (a shell's profile, an agent folder's own code).
+// a key the user has), and files that something outside runs later and that are not named read-only (a shell's profile,
+// another agent's folder).
 
 import { spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { Fault } from "@lichen/wire";
+import { isWritable } from "./places.ts";
+import { ReadOnlyBinds } from "./read-only-binds.ts";
 
 export interface SandboxOptions {
   /** `require` refuses to go on without bubblewrap; `auto` goes on and says so. */
@@ -31,8 +34,20 @@ export interface Sandbox {
   readonly kind: "bubblewrap" | "none";
   /** Why there is no wall. */
   readonly reason?: string;
-  /** The command line that runs `argv` in the sandbox; `argv` itself where there is none. */
-  wrap(argv: readonly string[], options: { readonly cwd: string }): string[];
+  /** What runs `argv` in the sandbox; `argv` itself where there is none. */
+  wrap(argv: readonly string[], options: WrapOptions): Wrapped;
+}
+
+export interface WrapOptions {
+  readonly cwd: string;
+  /** Absolute paths that may be read and neither changed, made nor moved: the code that a host runs outside. */
+  readonly readOnly?: readonly string[];
+}
+
+export interface Wrapped {
+  readonly argv: readonly string[];
+  /** To be called once nothing of the command runs any more. */
+  release(): void;
 }
 
 interface Mask {
@@ -54,13 +69,18 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     if (options.mode === "auto") return noSandbox(found.reason);
     throw new Fault("unavailable", `The sandbox is required and cannot be had: ${found.reason}`);
   }
+  const binds = new ReadOnlyBinds();
   return {
     kind: "bubblewrap",
-    wrap: (argv, { cwd }) => {
+    wrap: (argv, { cwd, readOnly = [] }) => {
       masks.forEach(refuseMoved);
       refuseInside(cwd, masks);
-      const places = hiding([...masks, ...commandSockets(cwd)]);
-      return [found.program, ...base, ...places, ...privileges(), "--chdir", cwd, "--", ...argv];
+      const closed = [...masks, ...commandSockets(cwd)];
+      const places = closed.map(({ place }) => place);
+      const held = binds.hold(readOnly, realpathSync(cwd), places);
+      const mounts = mountsOf(closed, held.places);
+      const options = [...base, ...mounts, ...privileges(), "--chdir", cwd];
+      return { argv: [found.program, ...options, "--", ...argv], release: () => held.release() };
     },
   };
 }
@@ -71,7 +91,7 @@ const base = [
 ];
 
 function noSandbox(reason: string): Sandbox {
-  return { kind: "none", reason, wrap: (argv) => [...argv] };
+  return { kind: "none", reason, wrap: (argv) => ({ argv, release: () => undefined }) };
 }
 
 function openMask(path: string): Mask {
@@ -119,14 +139,23 @@ interface Hidden {
   readonly isFolder: boolean;
 }
 
-/** Options that hide these places, and keep every folder above one from being renamed away under it. */
-function hiding(places: readonly Hidden[]): string[] {
+/**
+ * Options that hide some places and bind others read-only, and keep every folder above one from being renamed away
+ * under it. Within a read-only place nothing can be renamed, and a bind there would be writable again.
+ */
+function mountsOf(places: readonly Hidden[], readOnly: readonly string[]): string[] {
   const outermost = places.filter(
     ({ place }) => !places.some((other) => other.place !== place && isInside(place, other.place)),
   );
-  const pinned = new Set(outermost.flatMap(({ place }) => renamableAbove(place)));
-  const pins = [...pinned].toSorted((a, b) => a.length - b.length);
-  return [...pins.flatMap((folder) => ["--bind", folder, folder]), ...outermost.flatMap(hidden)];
+  const mounted = [...outermost.map(({ place }) => place), ...readOnly];
+  const pinned = [...new Set(mounted.flatMap(renamableAbove))]
+    .filter((folder) => !readOnly.some((place) => isInside(folder, place)))
+    .toSorted((a, b) => a.length - b.length);
+  return [
+    ...pinned.flatMap((folder) => ["--bind", folder, folder]),
+    ...readOnly.flatMap((place) => ["--ro-bind", place, place]),
+    ...outermost.flatMap(hidden),
+  ];
 }
 
 function hidden({ place, isFolder }: Hidden): string[] {
@@ -218,16 +247,8 @@ function onPath(program: string): string | undefined {
 }
 
 function isExecutable(path: string): boolean {
-  return isAllowed(path, constants.X_OK);
-}
-
-function isWritable(path: string): boolean {
-  return isAllowed(path, constants.W_OK);
-}
-
-function isAllowed(path: string, mode: number): boolean {
   try {
-    accessSync(path, mode);
+    accessSync(path, constants.X_OK);
     return true;
   } catch {
     return false;
