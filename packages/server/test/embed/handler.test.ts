@@ -51,14 +51,13 @@ test("[I11] a body is capped at 1 MiB in real bytes, whatever its length header 
       controller.enqueue(chunk);
     },
   });
-  const answer = await handle(
-    new Request("http://localhost/", {
-      method: "POST",
-      body,
-      headers: { "content-length": "10" },
-      duplex: "half",
-    }),
-  );
+  const init: RequestInit & { duplex: "half" } = {
+    method: "POST",
+    body,
+    headers: { "content-length": "10" },
+    duplex: "half",
+  };
+  const answer = await handle(new Request("http://localhost/", init));
   expect([answer.status, await answer.text()]).toEqual([413, "body too large\n"]);
   expect(sent).toBeLessThan(1_400_000);
   const exact = JSON.stringify({ session: "s", text: "x".repeat(1_048_576 - 25) });

@@ -7,7 +7,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { ChannelHandler } from "../router.ts";
 
 export function nodeListener(
@@ -37,9 +36,8 @@ async function answer(
   }
   outgoing.flushHeaders();
   // The pipe takes the next chunk when the socket drained, and cancels the body when the reader is gone.
-  const body = Readable.fromWeb(response.body as NodeReadableStream<Uint8Array>, {
-    highWaterMark: 1,
-  });
+  // Node's stream types and the Workers' global ones name the same objects; neither accepts the other's.
+  const body = Readable.fromWeb(response.body as never, { highWaterMark: 1 });
   await pipeline(body, outgoing);
 }
 
@@ -54,7 +52,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
     method,
     headers: given,
     signal,
-    ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
+    ...(hasBody ? { body: Readable.toWeb(incoming) as never, duplex: "half" } : {}),
   });
 }
 
