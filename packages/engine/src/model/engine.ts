@@ -33,6 +33,7 @@ export function createModelEngine(options: ModelEngineOptions): Engine {
   return {
     name: "model",
     can: { steer: true, approve: true, resume: true, takeover: false, images: true, models: true },
+    check: (settings) => options.models.checkSettings(settings),
     open: (): Connection => ({
       run: (work, run) => execute(host, work, run),
       close: async () => {},

@@ -22,6 +22,8 @@ export interface Engine {
   /** `model`, `claude`, `pi`, `acp`, or a test's own. */
   readonly name: string;
   readonly can: EngineAbilities;
+  /** Refuses (`invalid`) settings that no run could use: a model or a level that does not exist. */
+  check?(settings: { model?: string; reasoning?: Reasoning }): Promise<void>;
   /** Addresses a session. Does no I/O until `run`. */
   open(session: EngineSession, host: EngineHost): Connection;
 }

@@ -12,7 +12,7 @@ import {
 import { bindMeta, type Bound, type MetaRules } from "../admission/meta.ts";
 import type { Agent, Session } from "../api.ts";
 import { parsed } from "./parsed.ts";
-import { type House, SessionHandle } from "./session-handle.ts";
+import { checkSettings, type House, SessionHandle } from "./session-handle.ts";
 
 export interface Whose {
   readonly aid: number;
@@ -99,6 +99,7 @@ export class AgentHandle implements Agent {
     if (options.reasoning !== undefined) parsed(Reasoning, options.reasoning);
     if (this.#house.coordinator.isDraining)
       throw new Fault("unavailable", "The host is stopping: try this again in a moment.");
+    await checkSettings(this.#house, this.#whose.aid, options);
     const { row, replay } = await this.#house.directory.create(this.#whose, options);
     return { info: row.info, replay };
   }

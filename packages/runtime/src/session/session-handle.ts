@@ -22,7 +22,13 @@ import type { Frame, Session, Sink, Subscription } from "../api.ts";
 import { entriesAfter, entryRow } from "../log/entry-log.ts";
 import { search } from "../log/search.ts";
 import { sessionBlob } from "../log/session-blob.ts";
-import { findSession, requireSession, type SessionRow, sessionBySid } from "../log/session-row.ts";
+import {
+  findSession,
+  requireSession,
+  type SessionRow,
+  sessionBySid,
+  unknownSession,
+} from "../log/session-row.ts";
 import { readBaseline } from "../observe/baseline.ts";
 import type { Hub } from "../observe/hub.ts";
 import { settlementOf } from "../observe/settlement.ts";
@@ -93,7 +99,7 @@ export class SessionHandle implements Session {
         return settlement;
       }
       const leftMs = deadline - platform.now();
-      if (leftMs <= 0 || options.signal?.aborted || this.#house.coordinator.isDraining)
+      if (!(leftMs > 0) || options.signal?.aborted || this.#house.coordinator.isDraining)
         return undefined;
       await this.#house.hub.settlementHint(command.cid, leftMs, options.signal);
     }
@@ -149,6 +155,9 @@ export class SessionHandle implements Session {
   }): Promise<SessionInfo> {
     if (changes.reasoning !== undefined) parsed(Reasoning, changes.reasoning);
     this.#admits();
+    const { model, reasoning } = this.#row().info;
+    if (changes.model !== undefined || changes.reasoning !== undefined)
+      await checkSettings(this.#house, this.#address.aid, { model, reasoning, ...changes });
     return this.#house.directory.change(this.#address.aid, this.id, changes);
   }
 
@@ -246,9 +255,21 @@ export class SessionHandle implements Session {
     const row = findSession(this.#house.ground.sql, this.#address.aid, this.id);
     const answer = row ? read(row) : undefined;
     await this.#house.ground.writer.pending();
-    if (!row) this.#row();
+    if (!row) throw unknownSession(this.id);
     return answer as T;
   }
+}
+
+/** Asks the agent's engine whether a run could use these settings. */
+export async function checkSettings(
+  house: House,
+  aid: number,
+  { model, reasoning }: { model?: string | undefined; reasoning?: Reasoning | undefined },
+): Promise<void> {
+  await house.coordinator.engineOf(aid)?.check?.({
+    ...(model === undefined ? {} : { model }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  });
 }
 
 function wholeNumber(name: string, value: number, most: number): void {
