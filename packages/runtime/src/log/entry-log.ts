@@ -69,7 +69,7 @@ export function newestEntries(
   const rows = sql.all<EntryRow>(
     "select * from entry where eid > ? and eid < ? order by eid desc limit ?",
     first,
-    before === undefined ? last : eidOf(sid, before),
+    before === undefined ? last + 1 : Math.min(eidOf(sid, before), last + 1),
     limit,
   );
   const entries = rows.reverse().map((row) => toEntry(sql, key, row));
