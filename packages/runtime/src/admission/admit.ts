@@ -80,11 +80,16 @@ export class Admission {
   /** An admission that stands wins and is not cancelled; else a durable fence refuses every later one. */
   withdraw(address: Address, request: string): Promise<Withdrawal> {
     const { sql, writer } = this.#sessions.ground;
-    return writer.commit((tx): Withdrawal => {
-      void tx;
+    return writer.commit((): Withdrawal => {
       const receipt = fence(sql, keyOf(address, request));
-      const id = receipt?.commandId ?? receipt?.entryId;
-      return id === undefined ? { status: "unknown" } : { status: "accepted", commandId: id };
+      if (!receipt) return { status: "unknown" };
+      const id = receipt.commandId ?? receipt.entryId;
+      if (id === undefined)
+        throw new Fault(
+          "conflict",
+          `Request ${request} was an abort or an answer: it took effect and cannot be withdrawn.`,
+        );
+      return { status: "accepted", commandId: id };
     });
   }
 

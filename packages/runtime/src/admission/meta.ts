@@ -45,22 +45,30 @@ export function bindMeta(sql: Sql, rules: MetaRules, given: JsonObject): Bound {
     json,
     rules.identityPath,
   );
-  if (row?.type !== "text" || !row.identity)
+  // SQLite hands out half of a surrogate pair as U+FFFD: two such names would be one.
+  if (row?.type !== "text" || !row.identity || row.identity.includes("\ufffd"))
     throw new Fault(
       "invalid",
-      `Metadata names no principal: ${rules.identityPath} must be a text that is not empty.`,
+      `Metadata names no principal: ${rules.identityPath} must be a well-formed text that is not empty.`,
     );
   return { meta, identity: row.identity };
 }
 
 function checked(schema: StandardSchema, given: JsonObject): JsonObject {
   const result = schema["~standard"].validate(given);
-  if (result instanceof Promise)
+  if (result instanceof Promise) {
+    result.catch(() => {
+      // Its answer is not wanted any more.
+    });
     throw new Fault("invalid", "The metadata schema is asynchronous: give a synchronous one.");
+  }
   if (result.issues)
     throw new Fault(
       "invalid",
       `Metadata does not fit its schema: ${result.issues.map((issue) => issue.message).join("; ")}`,
     );
-  return result.value as JsonObject;
+  const { value } = result;
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new Fault("invalid", "The metadata schema must make an object.");
+  return value as JsonObject;
 }
