@@ -9,13 +9,14 @@
 //   Q4  A run that does not end within 10 s of its cancellation is settled without it, and can write no more.
 //   Q5  A settlement that could not be written (a full disk) is tried until it is.
 
-import { type BlobRef, Fault, type JsonObject, type WorkType } from "@lichen/wire";
+import { type BlobRef, Fault, type JsonObject, Terminal, type WorkType } from "@lichen/wire";
 import type { Connection, Engine, Result, Work } from "../engine/port.ts";
 import { metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
 import { Approvals } from "../run/approvals.ts";
 import { LiveRun, type RunHouse, type StopReason } from "../run/live-run.ts";
 import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
+import type { Sql } from "../store/sql.ts";
 import type { Tx } from "../store/writer.ts";
 import { type CommandRow, insertCommand, markRunning, queuedCommands } from "./command-table.ts";
 import { orphanedResult, recover } from "./recovery.ts";
@@ -173,8 +174,7 @@ export class Coordinator implements RunHouse {
     this.#disconnect(sid);
   }
 
-  rest(cid: number): () => void {
-    void cid;
+  rest(): () => void {
     this.#used--;
     this.#offer();
     return () => {
@@ -237,7 +237,9 @@ export class Coordinator implements RunHouse {
   #launch(row: SessionRow, cid: number, work: Work, engine: Engine): void {
     const run = new LiveRun(this, row, cid);
     this.#live.set(row.sid, run);
-    if (this.#draining) run.stop("drained");
+    // Steers that the earlier process did not come to wait for the run that goes on.
+    if (work.resumed) run.noteSteer();
+    if (this.#draining) this.#track(this.#leave(run));
     this.#track(this.#execute(row, run, work, engine));
   }
 
@@ -263,14 +265,17 @@ export class Coordinator implements RunHouse {
     const onStop = (): void => {
       cancelTimer = platform.after(graceMs, () => {
         run.end();
-        gaveUp.resolve({ terminal: "cancelled", diagnostic: "the engine did not stop in time" });
+        gaveUp.resolve(late(this.#sql, run));
       });
     };
     run.signal.addEventListener("abort", onStop, { once: true });
     if (run.signal.aborted) onStop();
     const begun = (async () => this.#connection(row, engine).run(work, run))();
     try {
-      return await Promise.race([begun, gaveUp.promise]);
+      const result = await Promise.race([begun, gaveUp.promise]);
+      if (!Terminal.safeParse(result?.terminal).success)
+        throw new Error("the engine ended a run without a result");
+      return result;
     } catch (error) {
       if (run.stopped === "cancelled") return { terminal: "cancelled" };
       if (run.stopped === undefined) this.sessions.ground.platform.report(error);
@@ -281,7 +286,18 @@ export class Coordinator implements RunHouse {
     }
   }
 
-  #settle(sid: number, run: LiveRun, result: Result): Promise<boolean> {
+  async #settle(sid: number, run: LiveRun, result: Result): Promise<boolean> {
+    try {
+      return await this.#write(sid, run, result);
+    } catch (error) {
+      if (Fault.is(error)) throw error;
+      // Not the disk, then: what the engine handed in is nothing that can be written.
+      this.sessions.ground.platform.report(error);
+      return this.#write(sid, run, orphanedResult(this.#sql, run.cid, failure(run, error)));
+    }
+  }
+
+  #write(sid: number, run: LiveRun, result: Result): Promise<boolean> {
     return this.sessions.ground.writer.commit((tx) => {
       const row = sessionBySid(this.#sql, sid);
       if (!row) return false;
@@ -292,9 +308,10 @@ export class Coordinator implements RunHouse {
     });
   }
 
-  /** The place goes to the next command of the session, unless others wait for one. */
+  /** The place goes to the next command of the session, unless others wait for one or there are too many by now. */
   #passOn(tx: Tx, session: SessionWriter): boolean {
-    const othersWait = this.#ready.size > 0 || this.#orphans.length > 0;
+    const othersWait =
+      this.#ready.size > 0 || this.#orphans.length > 0 || this.#used > this.#capacity;
     if (!othersWait) return this.claim(tx, session, true);
     const { sid } = session.row;
     if (session.info.state === "queued") tx.after(() => this.#ready.add(sid));
@@ -326,8 +343,7 @@ export class Coordinator implements RunHouse {
   #disconnect(sid: number): void {
     const connection = this.#connections.get(sid);
     this.#connections.delete(sid);
-    if (connection)
-      connection.close().catch((error: unknown) => this.sessions.ground.platform.report(error));
+    if (connection) this.#track((async () => connection.close())());
   }
 
   #outside(sid: number, opened: { source: string; text: string }): Promise<{ commandId: string }> {
@@ -384,10 +400,16 @@ export class Coordinator implements RunHouse {
     run.stop("drained");
   }
 
+  /** Waits until nothing is under way, for `ms` at most. */
   async #quiet(ms: number): Promise<void> {
     const late = Promise.withResolvers<void>();
-    const cancel = this.sessions.ground.platform.after(ms, () => late.resolve());
-    await Promise.race([Promise.all(this.#working), late.promise]);
+    let isLate = false;
+    const cancel = this.sessions.ground.platform.after(ms, () => {
+      isLate = true;
+      late.resolve();
+    });
+    while (this.#working.size > 0 && !isLate)
+      await Promise.race([Promise.all(this.#working), late.promise]);
     cancel();
   }
 
@@ -405,6 +427,14 @@ export interface QueuedWork {
   readonly requestId?: string;
   readonly identity?: string | undefined;
   readonly meta?: JsonObject | undefined;
+}
+
+/** What becomes of a run whose engine did not stop in time. */
+function late(sql: Sql, run: LiveRun): Result {
+  const diagnostic = "the engine did not stop in time";
+  return run.stopped === "unwritable"
+    ? orphanedResult(sql, run.cid, { terminal: "failed", diagnostic })
+    : { terminal: "cancelled", diagnostic };
 }
 
 function failure(run: LiveRun, error: unknown): Result {

@@ -2,8 +2,10 @@
 //
 //   P1  An approval is decided once; a later answer is `too_late`.
 
-import type { EntryData } from "@lichen/wire";
+import type { EntryData, JsonObject } from "@lichen/wire";
+import { readBlob } from "../log/blob.ts";
 import { entryRow } from "../log/entry-log.ts";
+import { restore } from "../log/spill.ts";
 import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 
@@ -86,5 +88,7 @@ export function dueApprovals(sql: Sql, at: number, limit: number): ApprovalRow[]
 export function answerOf(sql: Sql, row: ApprovalRow): EntryData["approval.answered"] | undefined {
   if (row.answer === null) return undefined;
   const entry = entryRow(sql, row.answer);
-  return entry && (JSON.parse(entry.data) as EntryData["approval.answered"]);
+  if (!entry) return undefined;
+  const stored = JSON.parse(entry.data) as JsonObject;
+  return restore(stored, (sha256) => readBlob(sql, sha256)) as EntryData["approval.answered"];
 }

@@ -28,6 +28,17 @@ interface Waiter {
   readonly check: Question["check"];
 }
 
+/** The run that asks. */
+export interface Asker {
+  readonly cid: number;
+  /** Whoever waits stops waiting when it aborts. */
+  readonly signal: AbortSignal;
+  /** Commits on the run's session, as long as the run may write. */
+  write<T>(body: (session: SessionWriter, tx: Tx) => T): Promise<T>;
+  /** The run begins to wait for a person; the answer ends that. */
+  rest(): () => void;
+}
+
 export type GivenAnswer = Pick<
   EntryData["approval.answered"],
   "allow" | "message" | "answers" | "input" | "always"
@@ -38,7 +49,7 @@ const dayMs = 86_400_000;
 export class Approvals {
   readonly #sessions: Sessions;
   readonly #ttlMs: number;
-  readonly #waiters = new Map<number, Waiter>();
+  readonly #waiters = new Map<number, Set<Waiter>>();
   #wake: { at: number; cancel: () => void } | undefined;
   #closed = false;
 
@@ -58,30 +69,56 @@ export class Approvals {
   }
 
   /** Asks, or finds what was asked under this name, and waits for the decision. Rejects when `signal` aborts. */
-  async ask(cid: number, question: Question, signal: AbortSignal): Promise<Answer> {
-    const { sql } = this.#sessions.ground;
-    const known = approvalNamed(sql, cid, question.key);
-    if (known && known.state !== "pending") return this.#decided(known);
+  async ask(question: Question, asker: Asker): Promise<Answer> {
+    const { sql, writer } = this.#sessions.ground;
+    const { signal } = asker;
+    signal.throwIfAborted();
+    const known = approvalNamed(sql, asker.cid, question.key);
+    if (known && known.state !== "pending") {
+      await writer.pending();
+      return this.#decided(known);
+    }
     const decision = Promise.withResolvers<Answer>();
     const waiter: Waiter = { resolve: decision.resolve, check: question.check };
-    let asked = known?.asked;
-    if (asked === undefined) asked = await this.#record(cid, question, waiter);
-    else this.#waiters.set(asked, waiter);
-    const eid = asked;
+    const asked = known?.asked ?? (await this.#record(question, asker, waiter));
+    this.#await(asked, waiter);
     const abandon = (): void => decision.reject(signal.reason);
     if (signal.aborted) abandon();
     signal.addEventListener("abort", abandon);
+    const wakeUp = asker.rest();
     try {
       return await decision.promise;
     } finally {
+      wakeUp();
       signal.removeEventListener("abort", abandon);
-      this.#waiters.delete(eid);
+      this.#leave(asked, waiter);
     }
   }
 
-  #record(cid: number, question: Question, waiter: Waiter): Promise<number> {
+  #await(asked: number, waiter: Waiter): void {
+    const waiters = this.#waiters.get(asked);
+    if (waiters) waiters.add(waiter);
+    else this.#waiters.set(asked, new Set([waiter]));
+  }
+
+  #leave(asked: number, waiter: Waiter): void {
+    const waiters = this.#waiters.get(asked);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#waiters.delete(asked);
+  }
+
+  #record(question: Question, { cid, write }: Asker, waiter: Waiter): Promise<number> {
     const { sql, platform } = this.#sessions.ground;
-    return this.#sessions.write(sidOf(cid), (tx, session) => {
+    return write((session, tx) => {
+      // The same question, asked twice at once, is one approval.
+      const known = approvalNamed(sql, cid, question.key);
+      if (known) {
+        tx.after(() => {
+          if (known.state === "pending") this.#await(known.asked, waiter);
+          else waiter.resolve(this.#decided(known));
+        });
+        return known.asked;
+      }
       const expiresAt = tx.at + this.#ttlMs;
       const { key: name, check: _check, ...shown } = question;
       const asked = session.info.head + 1;
@@ -98,7 +135,7 @@ export class Approvals {
       const eid = eidOf(session.row.sid, asked);
       insertApproval(sql, { asked: eid, cid, name, expires_at: expiresAt });
       tx.after(() => {
-        this.#waiters.set(eid, waiter);
+        this.#await(eid, waiter);
         this.#arm();
       });
       return eid;
@@ -148,10 +185,15 @@ export class Approvals {
   }
 
   #checked(asked: number, input: JsonObject): JsonObject {
-    const check = this.#waiters.get(asked)?.check;
-    if (!check) return input;
+    const [waiter] = this.#waiters.get(asked) ?? [];
+    if (!waiter)
+      throw new Fault(
+        "unavailable",
+        "The run that asked is not back yet, so nobody can check the edited input: try again in a moment, or answer without an edit.",
+      );
+    if (!waiter.check) return input;
     try {
-      return check(input);
+      return waiter.check(input);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Fault("invalid", `The edited input does not fit: ${reason}`, { cause: error });
@@ -159,7 +201,8 @@ export class Approvals {
   }
 
   #tell(row: ApprovalRow): void {
-    this.#waiters.get(row.asked)?.resolve(this.#decided(row));
+    const decided = this.#decided(row);
+    for (const waiter of this.#waiters.get(row.asked) ?? []) waiter.resolve(decided);
   }
 
   #decided(row: ApprovalRow): Answer {
@@ -189,21 +232,25 @@ export class Approvals {
     this.#wake = undefined;
     try {
       await ground.writer.commit((tx) => {
+        // One writer for each session: two of them would number their entries alike.
+        const writers = new Map<number, SessionWriter>();
         for (const row of dueApprovals(ground.sql, tx.at, 100)) {
-          const session = sessionBySid(ground.sql, sidOf(row.asked));
+          const sid = sidOf(row.asked);
+          const session = writers.get(sid) ?? this.#writerOf(tx, sid);
           decideApproval(ground.sql, row.asked, "expired", null);
           if (!session) continue;
-          this.#sessions.writer(tx, session).append({
+          writers.set(sid, session);
+          session.append({
             kind: "approval.expired",
             command: seqOf(row.cid),
-            data: { approvalId: idOf("apr", session.key, seqOf(row.asked)) },
+            data: { approvalId: idOf("apr", session.row.key, seqOf(row.asked)) },
           });
           tx.after(() => this.#tell({ ...row, state: "expired" }));
         }
       });
     } catch (error) {
+      if (this.#closed || (Fault.is(error) && error.code === "stale")) return;
       ground.platform.report(error);
-      if (this.#closed || Fault.is(error)) return;
       this.#wake = {
         at: 0,
         cancel: ground.platform.after(1_000, () => {
@@ -214,6 +261,11 @@ export class Approvals {
       return;
     }
     this.#arm();
+  }
+
+  #writerOf(tx: Tx, sid: number): SessionWriter | undefined {
+    const row = sessionBySid(this.#sessions.ground.sql, sid);
+    return row && this.#sessions.writer(tx, row);
   }
 }
 

@@ -3,6 +3,7 @@
 //   Q12  approval.asked, approval.answered, durable call.started, the effect, message.tool: in this order.
 //   Q13  A recorded outcome is used without running or asking again.
 //   Q14  A failed commit fires the run's abort signal, since sibling calls would go on.
+//   Q16  A call runs at most once at a time, however often its engine hands it in.
 //   R2   A call left open by another process runs again only where it is `read` or replay-safe.
 
 import {
@@ -21,12 +22,20 @@ import { sessionBlob } from "../log/session-blob.ts";
 import { entryRow, metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
 import { eidOfId, transcript, transcriptEntry } from "../log/transcript.ts";
-import { type CommandRow, countStep, markJoined, queuedCommands } from "../queue/command-table.ts";
+import { restore } from "../log/spill.ts";
+import {
+  commandRow,
+  type CommandRow,
+  countStep,
+  markJoined,
+  queuedCommands,
+} from "../queue/command-table.ts";
 import type { Sessions } from "../queue/sessions.ts";
 import { interruptedOutcome } from "../queue/settle.ts";
 import { activatedTools } from "../session/settings.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
+import type { Tx } from "../store/writer.ts";
 import type { Approvals } from "./approvals.ts";
 import { callRow, insertCall, markOutcome } from "./call-table.ts";
 import { outcomeData, writeDraft } from "./draft.ts";
@@ -40,7 +49,7 @@ export interface RunHouse {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
   /** A person is waited for: the run gives its place among the running ones to others, and takes it back. */
-  rest(cid: number): () => void;
+  rest(): () => void;
   partialChanged(sid: number): void;
 }
 
@@ -53,11 +62,13 @@ export class LiveRun implements Run {
   readonly signal: AbortSignal;
   readonly #house: RunHouse;
   readonly #abort = new AbortController();
-  readonly #startedHere = new Set<string>();
+  /** Calls that run, or wait for their approval, in this process. */
+  readonly #inHand = new Set<string>();
   #partial: Partial | undefined;
   #stopped: StopReason | undefined;
   #isOver = false;
   #waiting = 0;
+  #takePlaceBack: (() => void) | undefined;
   /** What arrived since the engine last took steers: whether a steer is queued, and lines by `seq`. */
   #hasSteers = false;
   #lines: number[] = [];
@@ -89,9 +100,11 @@ export class LiveRun implements Run {
     this.#abort.abort(new Fault("unavailable", `The run was stopped: ${reason}.`));
   }
 
-  /** The command has ended: whatever the engine still writes is refused. */
+  /** The command has ended: whatever the engine still writes is refused, whatever it still waits for is over. */
   end(): void {
     this.#isOver = true;
+    this.#returnToPlace();
+    this.#abort.abort(this.#ended());
   }
 
   noteSteer(): void {
@@ -120,10 +133,13 @@ export class LiveRun implements Run {
   }
 
   async append(drafts: readonly Draft[]): Promise<EntryOf<Draft["kind"]>[]> {
-    const entries = await this.#write((session) =>
-      drafts.map((draft) => writeDraft(this.#house.sessions.ground, session, this.cid, draft)),
-    );
-    if (drafts.some((draft) => draft.kind === "message.assistant")) this.#partial = undefined;
+    const entries = await this.#write((session, tx) => {
+      if (drafts.some((draft) => draft.kind === "message.assistant"))
+        tx.after(() => (this.#partial = undefined));
+      return drafts.map((draft) =>
+        writeDraft(this.#house.sessions.ground, session, this.cid, draft),
+      );
+    });
     return entries as EntryOf<Draft["kind"]>[];
   }
 
@@ -140,18 +156,32 @@ export class LiveRun implements Run {
     const assistant = eidOfId(this.#sql, call.assistant);
     if (assistant === undefined) throw new Error(`no assistant entry ${call.assistant}`);
     const name = `${call.assistant}/${call.index}`;
+    if (this.#inHand.has(name)) throw new Error(`call ${name} runs already`);
+    this.#inHand.add(name);
+    try {
+      return await this.#goThrough(call, name, assistant, effect);
+    } finally {
+      this.#inHand.delete(name);
+    }
+  }
+
+  async #goThrough(
+    call: Call,
+    name: string,
+    assistant: number,
+    effect: (input: JsonObject, signal: AbortSignal) => Promise<Outcome>,
+  ): Promise<Outcome> {
     const known = callRow(this.#sql, assistant, call.index);
     if (known?.outcome) return outcomeOf(this.#sql, known.outcome, this.#blobText);
     let { input } = call;
-    if (known?.started && !this.#startedHere.has(name)) {
+    if (known?.started) {
       const mayRepeat =
         (known.label === "read" && call.label === "read") ||
         (known.replay_safe === 1 && call.replaySafe);
       if (!mayRepeat) return this.#interrupted(call, assistant);
-      const started = JSON.parse(
-        entryRow(this.#sql, known.started)!.data,
-      ) as EntryData["call.started"];
-      input = started.input ?? input;
+      const started = JSON.parse(entryRow(this.#sql, known.started)!.data) as JsonObject;
+      const whole = restore(started, this.#blobText) as EntryData["call.started"];
+      input = whole.input ?? input;
     } else {
       if (call.confirm) {
         const answer = await this.#askForCall(call, name);
@@ -160,7 +190,6 @@ export class LiveRun implements Run {
       }
       await this.#intend(call, assistant, input);
     }
-    this.#startedHere.add(name);
     return this.#run(call, assistant, input, effect);
   }
 
@@ -253,11 +282,14 @@ export class LiveRun implements Run {
     assistant: number,
     data: (session: SessionWriter) => EntryData["message.tool"],
   ): Promise<void> {
-    await this.#write((session) => {
+    await this.#write((session, tx) => {
       const entry = session.append({
         kind: "message.tool",
         command: seqOf(this.cid),
         data: data(session),
+      });
+      tx.after(() => {
+        if (this.#partial?.tool?.index === call.index) this.#partial = undefined;
       });
       const outcome = eidOf(session.row.sid, entry.seq);
       if (callRow(this.#sql, assistant, call.index))
@@ -278,14 +310,25 @@ export class LiveRun implements Run {
 
   async ask(question: Question): Promise<Answer> {
     this.#guard();
-    this.#waiting++;
-    const takePlaceBack = this.#house.rest(this.cid);
-    try {
-      return await this.#house.approvals.ask(this.cid, question, this.signal);
-    } finally {
-      this.#waiting--;
-      takePlaceBack();
-    }
+    return this.#house.approvals.ask(question, {
+      cid: this.cid,
+      signal: this.signal,
+      write: (body) => this.#write(body),
+      rest: () => this.#rest(),
+    });
+  }
+
+  /** Gives the run's place to others until the last of its questions is decided. */
+  #rest(): () => void {
+    if (this.#waiting++ === 0) this.#takePlaceBack = this.#house.rest();
+    return () => {
+      if (--this.#waiting === 0) this.#returnToPlace();
+    };
+  }
+
+  #returnToPlace(): void {
+    this.#takePlaceBack?.();
+    this.#takePlaceBack = undefined;
   }
 
   withdrawQuestion(key: string, reason: string): Promise<void> {
@@ -329,16 +372,20 @@ export class LiveRun implements Run {
   }
 
   #guard(): void {
-    if (this.#isOver)
-      throw new Fault("stale", `Command ${this.commandId} is settled: its run can write no more.`);
+    if (this.#isOver) throw this.#ended();
   }
 
-  async #write<T>(body: (session: SessionWriter) => T): Promise<T> {
+  #ended(): Fault {
+    return new Fault("stale", `Command ${this.commandId} is settled: its run can write no more.`);
+  }
+
+  async #write<T>(body: (session: SessionWriter, tx: Tx) => T): Promise<T> {
     this.#guard();
     try {
-      return await this.#house.sessions.write(sidOf(this.cid), (_tx, session) => {
-        this.#guard();
-        return body(session);
+      return await this.#house.sessions.write(sidOf(this.cid), (tx, session) => {
+        // The settlement may stand in this very group, long before anybody is told of it.
+        if (commandRow(this.#sql, this.cid)?.state !== "running") throw this.#ended();
+        return body(session, tx);
       });
     } catch (error) {
       if (!this.#isOver) this.stop("unwritable");
@@ -359,6 +406,7 @@ function joinSteer(
     kind: "message.user",
     command: seqOf(command.cid),
     requestId: command.request ?? undefined,
+    by: command.identity ?? undefined,
     meta: metaOf(sql, command.cid),
     data: {
       text: queued.text,

@@ -22,7 +22,7 @@ const tables = [
   "create index session_by_activity on session(aid, last_at, sid) where deleted = 0",
   "create index session_newest on session(last_at, sid) where deleted = 0",
   "create index session_busy on session(aid, state) where deleted = 0 and state <> 'idle'",
-  "create index session_forks on session(forked_sid) where forked_sid is not null and deleted = 0",
+  "create index session_forks on session(forked_sid) where forked_sid is not null",
   "create index session_deleted on session(deleted) where deleted = 1",
   `create table entry (
     eid integer primary key, at integer not null, kind text not null, command integer, request text, parent integer,
