@@ -6,7 +6,7 @@
 import { Fault } from "@lichen/wire";
 import * as z from "zod";
 
-export const plainCap = 1_048_576;
+const plainCap = 1_048_576;
 export const imageCap = 16 * 1_048_576;
 /** Deeper JSON than this is refused: no honest caller sends it, and recursion has an end. */
 const depthCap = 100;

@@ -25,7 +25,7 @@ export interface TokenBook {
   prove(nonce: string): Promise<string>;
 }
 
-export const cookieName = "lichen";
+const cookieName = "lichen";
 const cookieSeconds = 30 * 24 * 3_600;
 const nobody: Principal = { kind: "none" };
 

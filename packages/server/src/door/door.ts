@@ -27,7 +27,7 @@ import { HealthQuery, LoginBody, NoQuery } from "./shapes.ts";
 import { Streams } from "./streams.ts";
 
 /** The version of the wire that this door speaks. */
-export const wireVersion = 1;
+const wireVersion = 1;
 
 /** What a door needs of the one who owns the agents. */
 export interface DoorOwner {

@@ -88,6 +88,32 @@ describe("a session's stream", () => {
     expect((await nextEvent(back)).id).toBe(`${epoch}.4`);
   });
 
+  test("[H14] a connection that breaks at any byte loses no entry and shows none twice", async () => {
+    await using rig = await openAgentRig();
+    const count = 4;
+    for (let n = 1; n <= count; n++) await line(rig, n);
+    const { epoch } = Baseline.parse((await rig.ask("/agents/a/sessions/s")).json());
+    const seqs = (text: string) =>
+      [...text.matchAll(/^event: entry\nid: \w+\.(\d+)\ndata: .*\n\n/gm)].map((it) =>
+        Number(it[1]),
+      );
+    const from = async (seq: number) => {
+      await using reader = await open(rig, `${stream}?after=${epoch}.${seq}`);
+      let text = "";
+      for (let at = seq; at < count; at++) text += await reader.until("\n\n");
+      return text;
+    };
+    const whole = await from(0);
+    const resumed = await Promise.all(
+      Array.from({ length: count + 1 }, async (_, seq) => seqs(await from(seq))),
+    );
+    for (let bytes = 0; bytes <= whole.length; bytes++) {
+      // What a reader has taken is what came whole; its cursor is the id of the last of these.
+      const taken = seqs(whole.slice(0, bytes));
+      expect([...taken, ...resumed[taken.at(-1) ?? 0]!]).toEqual([1, 2, 3, 4]);
+    }
+  });
+
   test("[H14] a reader of another epoch, or from beyond the head, is reset; an empty Last-Event-ID is none", async () => {
     await using rig = await openAgentRig();
     await line(rig, 1);
