@@ -155,6 +155,9 @@ test("[C20] a command reads the host's code, works beside it, and is told why it
   const { text } = await run("echo evil > tools/own.ts");
   expect(text).toContain("Read-only file system");
   expect(text).toContain("which the host runs outside the sandbox");
+  for (const act of ["echo evil > package.json", "mkdir node_modules"])
+    expect((await run(act)).text, act).toContain("which the host runs outside the sandbox");
+  expect((await run("echo fine; mkdir lib")).text).not.toContain("which the host runs");
 });
 
 test("[C20] a command neither changes, truncates, removes, replaces nor re-permits what is read-only", async () => {

@@ -5,6 +5,8 @@ import { dirname, join } from "node:path";
 import { type ScriptedProvider, startScriptedProvider } from "@lichen/engine/testing";
 import { expect, test } from "vitest";
 import { AgentFolder } from "../../src/folder/host/agent-folder.ts";
+import { packageRoot } from "../../src/folder/host/own-modules.ts";
+import { installationOf } from "../../src/folder/host/read-only-places.ts";
 import { type Host, openHost } from "../../src/host/open-host.ts";
 import { collect } from "../../src/invoke/collect.ts";
 import { invokeOf } from "../../src/invoke/invoke-of.ts";
@@ -202,6 +204,18 @@ test("[C21] a package.json above the agent's folder gives no name a meaning, and
     expect.stringContaining("is not a package in a node_modules"),
   ]);
   expect(JSON.stringify(diagnostics)).not.toContain(work.path);
+});
+
+test("[C21] the host's own program is kept, with what is installed beside it", async () => {
+  expect(installationOf("/home/ada/lichen")).toBe("/home/ada/lichen");
+  expect(installationOf("/a/node_modules/lichen")).toBe("/a/node_modules");
+  expect(installationOf("/a/node_modules/.pnpm/lichen@1/node_modules/lichen")).toBe(
+    "/a/node_modules",
+  );
+  using work = new TempFolder().write({ "bot/lichen.config.ts": emptyConfig });
+  const folder = await AgentFolder.open(work.path);
+  folder.close();
+  expect(folder.readOnly).toContain(installationOf(packageRoot()));
 });
 
 test("[C21] the agent's folder is kept whole also where the agent works somewhere else", async () => {

@@ -1,6 +1,7 @@
 // `bash`: one command line in a shell of its own, inside the sandbox, with an environment that names what it holds.
 
 import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import { Fault } from "@lichen/wire";
 import * as z from "zod";
 import type { Tool } from "../../tool.ts";
@@ -66,7 +67,7 @@ export function bashTool(options: BashOptions): Tool {
         });
         const text = output.text();
         context.output(text);
-        const notice = readOnly.length > 0 && isAboutReadOnly(text) ? readOnlyNotice : "";
+        const notice = isAboutReadOnly(text, readOnly) ? readOnlyNotice : "";
         const said = [text.replace(/\n$/, ""), notice, endingText(ending, timeout)]
           .filter(Boolean)
           .join("\n");
@@ -88,8 +89,13 @@ export function bashTool(options: BashOptions): Tool {
   });
 }
 
-function isAboutReadOnly(output: string): boolean {
-  return /read-only file system|resource busy|EROFS|EBUSY/i.test(output);
+/** Where a read-only path does not exist, an empty folder stands: what fails then speaks of a folder that is there. */
+function isAboutReadOnly(output: string, readOnly: readonly string[]): boolean {
+  if (readOnly.length === 0) return false;
+  if (/read-only file system|resource busy|EROFS|EBUSY/i.test(output)) return true;
+  if (!/file exists|is a directory|not a directory|EEXIST|EISDIR|ENOTDIR/i.test(output))
+    return false;
+  return readOnly.some((path) => output.includes(basename(path)));
 }
 
 function endingText({ exitCode, killedBy, why }: Ending, timeout: number): string {

@@ -8,7 +8,7 @@
 // and folders of other agents, which only their own hosts know.
 
 import { realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { type AgentPlace, configNames } from "./find-agent.ts";
 import type { LoadedCode } from "./loaded-code.ts";
 import { packageRoot } from "./own-modules.ts";
@@ -46,5 +46,12 @@ function rivals(dir: string, cwd: string): string[] {
 
 /** Not where an agent works on the host's own sources: that is what it is there for. */
 function hostProgram(cwd: string): string[] {
-  return [packageRoot(), process.execPath].filter((path) => !isWithin(cwd, path));
+  return [installationOf(packageRoot()), process.execPath].filter((path) => !isWithin(cwd, path));
+}
+
+/** An installed package is loaded together with what is installed beside it; the links of a package store lie inside. */
+export function installationOf(root: string): string {
+  const parts = root.split(sep);
+  const outermost = parts.indexOf("node_modules");
+  return outermost < 0 ? root : parts.slice(0, outermost + 1).join(sep);
 }
