@@ -49,9 +49,9 @@ export class Child {
   ): Child {
     const flags = [...(options.execArgv ?? [])];
     if (context.profileFolder !== undefined) {
-      mkdirSync(context.profileFolder, { recursive: true });
-      const name = `${options.as ?? basename(file, ".ts")}.cpuprofile`;
-      flags.push("--cpu-prof", `--cpu-prof-dir=${context.profileFolder}`, `--cpu-prof-name=${name}`);
+      const folder = join(context.profileFolder, options.as ?? basename(file, ".ts"));
+      mkdirSync(folder, { recursive: true });
+      flags.push("--cpu-prof", `--cpu-prof-dir=${folder}`);
     }
     const process = fork(join(import.meta.dirname, file), [...(options.arguments ?? [])], {
       env: {},

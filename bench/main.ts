@@ -11,11 +11,23 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { admissionFigure } from "./admission.ts";
 import { invokeFigure } from "./invoke.ts";
+import { longSessionFigure } from "./long-session.ts";
+import { memoryFigure } from "./memory.ts";
+import { recoveryFigure } from "./recovery.ts";
+import { startupFigure } from "./startup.ts";
 import { fanOutFigure } from "./watch-fan-out.ts";
 import { type BenchContext, type Figure, isMet, type Reading } from "./figure.ts";
 import { summarizeProfiles } from "./profile-summary.ts";
 
-const figures: readonly Figure[] = [admissionFigure, invokeFigure, fanOutFigure];
+const figures: readonly Figure[] = [
+  admissionFigure,
+  invokeFigure,
+  longSessionFigure,
+  fanOutFigure,
+  memoryFigure,
+  startupFigure,
+  recoveryFigure,
+];
 
 const { values } = parseArgs({
   options: {

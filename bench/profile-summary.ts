@@ -1,4 +1,4 @@
-// Where the time of a profiled process went: functions by their own time, and packages by theirs.
+// Where the time of a profiled process went: functions by their own time.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,25 +12,33 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Prints, for every profile in the folder, the functions that cost most. */
-export function summarizeProfiles(folder: string, top = 18): void {
-  for (const file of readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"))) {
-    const profile = JSON.parse(readFileSync(join(folder, file), "utf8")) as Profile;
-    const names = new Map(profile.nodes.map((node) => [node.id, nameOf(node.callFrame)]));
-    const own = new Map<string, number>();
-    let busy = 0;
-    for (const [at, id] of profile.samples.entries()) {
-      const name = names.get(id) ?? "?";
-      if (name === "(idle)" || name === "(program)") continue;
-      const micros = profile.timeDeltas[at] ?? 0;
-      busy += micros;
-      own.set(name, (own.get(name) ?? 0) + micros);
-    }
-    console.log(`\n${file}: ${(busy / 1_000).toFixed(0)} ms of work`);
-    const most = [...own].toSorted((a, b) => b[1] - a[1]).slice(0, top);
-    for (const [name, micros] of most)
-      console.log(`  ${((100 * micros) / busy).toFixed(1).padStart(5)} %  ${name}`);
+/** A worker thread leaves a profile of its own: only the main thread's is summarized. */
+const ofMainThread = /^CPU\.\d+\.\d+\.\d+\.0\.\d+\.cpuprofile$/;
+
+/** Prints, for every profile below the folder, the functions that cost most. */
+export function summarizeProfiles(folder: string, top = 25): void {
+  for (const child of readdirSync(folder)) {
+    for (const file of readdirSync(join(folder, child)).filter((name) => ofMainThread.test(name)))
+      summarize(child, join(folder, child, file), top);
   }
+}
+
+function summarize(title: string, path: string, top: number): void {
+  const profile = JSON.parse(readFileSync(path, "utf8")) as Profile;
+  const names = new Map(profile.nodes.map((node) => [node.id, nameOf(node.callFrame)]));
+  const own = new Map<string, number>();
+  let busy = 0;
+  for (const [at, id] of profile.samples.entries()) {
+    const name = names.get(id) ?? "?";
+    if (name === "(idle)" || name === "(program)") continue;
+    const micros = profile.timeDeltas[at] ?? 0;
+    busy += micros;
+    own.set(name, (own.get(name) ?? 0) + micros);
+  }
+  console.log(`\n${title}: ${(busy / 1_000).toFixed(0)} ms of work`);
+  const most = [...own].toSorted((a, b) => b[1] - a[1]).slice(0, top);
+  for (const [name, micros] of most)
+    console.log(`  ${((100 * micros) / busy).toFixed(1).padStart(5)} %  ${name}`);
 }
 
 function nameOf(frame: Profile["nodes"][number]["callFrame"]): string {

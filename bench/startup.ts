@@ -1,17 +1,23 @@
-// Figure 5, second half: what starting costs, against an empty Node process, and what a started server holds.
+// Figure 5, start-up: what starting costs, against an empty Node process, and what a started server holds.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { BenchContext, Reading } from "./figure.ts";
+import type { BenchContext, Figure, Reading } from "./figure.ts";
 import { interleaved } from "./statistics.ts";
 
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "apps/cli/bin/lichen.mjs");
 
-export async function measureStartup(context: BenchContext): Promise<Reading[]> {
+export const startupFigure: Figure = {
+  number: 5,
+  title: "Start-up, and a started server",
+  measure,
+};
+
+async function measure(context: BenchContext): Promise<readonly Reading[]> {
   const rounds = context.isQuick ? 3 : 15;
   // An empty home: no settings and no credentials of whoever runs this.
   const env = { HOME: context.folder, PATH: "/usr/bin:/bin" };
