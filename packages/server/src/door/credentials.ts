@@ -1,6 +1,7 @@
 // Tells who a request comes from, by its bearer token or its cookie.
 //
 //   Tokens are known by their SHA-256 alone and compared in constant time.
+//   Browsers keep cookies by name and host and not by port, so each host's cookie has a name of its own.
 //   A cookie says nothing of the token it was exchanged for: it is a signed name with an end, and it is void as soon
 //   as its token is (rotated or revoked).
 
@@ -25,7 +26,6 @@ export interface TokenBook {
   prove(nonce: string): Promise<string>;
 }
 
-const cookieName = "lichen";
 const cookieSeconds = 30 * 24 * 3_600;
 const nobody: Principal = { kind: "none" };
 
@@ -55,7 +55,12 @@ export class Credentials {
     if (!known) return undefined;
     const end = Math.floor(this.#now() / 1000) + cookieSeconds;
     const value = `${known.id}.${end}.${await this.#seal(known, end)}`;
-    return setCookie(value, cookieSeconds, isSecure);
+    return this.#setCookie(value, cookieSeconds, isSecure);
+  }
+
+  /** The value of `Set-Cookie` that takes the cookie back. */
+  revoke(isSecure: boolean): string {
+    return this.#setCookie("", 0, isSecure);
   }
 
   /** Which token this is, compared with every known one whatever the outcome. */
@@ -67,9 +72,10 @@ export class Credentials {
   }
 
   async #ofCookies(header: string): Promise<Principal> {
+    const name = this.#cookieName();
     for (const pair of header.split(";")) {
       const parts = /^ *([^=]+)=([A-Za-z0-9_-]{1,80})\.(\d{1,12})\.([0-9a-f]{64}) *$/.exec(pair);
-      if (parts?.[1] !== cookieName) continue;
+      if (parts?.[1] !== name) continue;
       const known = this.#book.tokens().find((token) => token.id === parts[2]);
       const end = Number(parts[3]);
       if (!known || end * 1000 <= this.#now()) continue;
@@ -81,10 +87,15 @@ export class Credentials {
   #seal(known: KnownToken, end: number): Promise<string> {
     return sign(known.sha256, `cookie ${known.id} ${end}`);
   }
-}
 
-/** `Set-Cookie` for the host's one cookie: no script reads it, no other site's page sends it. */
-export function setCookie(value: string, seconds: number, isSecure: boolean): string {
-  const secure = isSecure ? "; Secure" : "";
-  return `${cookieName}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  #cookieName(): string {
+    const owner = this.#book.tokens().find((token) => token.id === "owner");
+    return `lichen_${this.#book.sha256(`cookie name ${owner?.sha256}`).slice(0, 8)}`;
+  }
+
+  /** No script reads the cookie, and no other site's page sends it. */
+  #setCookie(value: string, seconds: number, isSecure: boolean): string {
+    const secure = isSecure ? "; Secure" : "";
+    return `${this.#cookieName()}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  }
 }

@@ -9,7 +9,7 @@ import { AgentName, Fault } from "@lichen/wire";
 import { type Context, Hono } from "hono";
 import { answerThrown, type BugLog, json, noContent, pathOf, refusal, tellBug } from "./answer.ts";
 import { check, readJson, readQuery } from "./body.ts";
-import { Credentials, setCookie, type TokenBook } from "./credentials.ts";
+import { Credentials, type TokenBook } from "./credentials.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import { checkNonce } from "./proof.ts";
 import { demand, type Principal } from "./rights.ts";
@@ -101,11 +101,16 @@ export function createDoor(options: DoorOptions): Door {
 
   const logout = (request: Request): Response => {
     if (request.method !== "POST") return wrongMethod(request.method, ["POST"]);
-    return noContent({ "set-cookie": setCookie("", 0, isSecure(request)) });
+    return noContent({ "set-cookie": credentials.revoke(isSecure(request)) });
   };
 
+  const securePublicHost = options.publicUrl?.startsWith("https:")
+    ? new URL(options.publicUrl).host
+    : undefined;
+  /** Whether the browser that asks came over TLS, here or in front of here. */
   const isSecure = (request: Request): boolean =>
-    request.url.startsWith("https:") || options.publicUrl?.startsWith("https:") === true;
+    request.url.startsWith("https:") ||
+    (securePublicHost !== undefined && request.headers.get("host") === securePublicHost);
 
   const readyOwner = (): DoorOwner => {
     const owner = options.owner();

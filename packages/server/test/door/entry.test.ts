@@ -112,12 +112,30 @@ describe("who comes in", () => {
     expect(await status(fresh)).toBe(401);
   });
 
+  test("[H5] two hosts on one computer do not take each other's cookie from the browser", async () => {
+    await using one = await openAgentRig();
+    await using two = await openAgentRig();
+    const cookies = [
+      cookieOf(await login(one, one.tokens.owner)),
+      cookieOf(await login(two, two.tokens.owner)),
+    ];
+    expect(new Set(cookies.map((cookie) => cookie.split("=")[0])).size).toBe(2);
+    const headers = { cookie: cookies.join("; ") };
+    for (const rig of [one, two])
+      expect((await rig.ask("/agents", { token: null, headers })).status).toBe(200);
+  });
+
   test("[H5] behind TLS the cookie is for TLS alone, and a logout takes it back", async () => {
     await using rig = await openAgentRig({ publicUrl: "https://lichen.example" });
-    const answer = await login(rig, rig.tokens.owner);
-    expect(answer.headers["set-cookie"]![0]).toContain("; Secure");
+    const cookieFor = async (host: string) => {
+      const json = { token: rig.tokens.owner };
+      const answer = await rig.ask("/login", { token: null, json, headers: { host } });
+      return answer.headers["set-cookie"]![0];
+    };
+    expect(await cookieFor("lichen.example")).toContain("; Secure");
+    expect(await cookieFor(`127.0.0.1:${rig.served.port}`)).not.toContain("Secure");
     const out = await rig.ask("/logout", { method: "POST", token: null });
-    expect(out.headers["set-cookie"]![0]).toContain("lichen=; Path=/; Max-Age=0; HttpOnly");
+    expect(out.headers["set-cookie"]![0]).toMatch(/^lichen_\w{8}=; Path=\/; Max-Age=0; HttpOnly/);
   });
 
   test("[H5] a page of another site cannot log a browser in or out", async () => {
