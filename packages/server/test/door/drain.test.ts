@@ -85,7 +85,7 @@ describe("a host that goes down", () => {
       expect(await invoked.rest()).toMatch(/data: \{"type":"failed".*"retryable":true/);
       expect([503, 200]).toContain((await waiting).status);
       expect(await host.ended).toBe(0);
-      expect(performance.now() - began).toBeLessThan(4_000);
+      expect(performance.now() - began).toBeLessThan(10_000);
       expect(existsSync(join(folder, "host.json"))).toBe(false);
       expect(await connectHost(folder)).toEqual({ found: "none" });
 
@@ -106,12 +106,14 @@ describe("a host that goes down", () => {
     await prompt(host, "p");
     const began = performance.now();
     host.child.kill("SIGTERM");
-    let found = await connectHost(folder);
-    while (found.found === "host" && found.status === "ok") found = await connectHost(folder);
+    const patient = { timeoutMs: 10_000 };
+    let found = await connectHost(folder, patient);
+    while (found.found === "host" && found.status === "ok")
+      found = await connectHost(folder, patient);
     expect(found).toMatchObject({ found: "host", status: "draining" });
     expect((await prompt(host, "q")).status).toBe(503);
     expect(await host.ended).toBe(0);
-    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
   }, 40_000);
 
   test("[H27] a second signal ends it at once", async () => {
