@@ -96,6 +96,8 @@ export interface Session {
     options?: { timeoutMs?: number; signal?: AbortSignal },
   ): Promise<Settlement | undefined>;
   info(): Promise<SessionInfo>;
+  /** Where a command was admitted: the place in the log just before it. `observe` and `watch` can begin there. */
+  placeOf(commandId: string): Promise<{ epoch: string; seq: number }>;
   read(options?: { limit?: number; before?: number }): Promise<Baseline>;
   /** Baseline first, then every later entry in order; straight to entries where `after` (`<epoch>.<seq>`) is near enough. Ends when the session is deleted or the host closes. */
   watch(options?: { after?: string; signal?: AbortSignal }): AsyncIterable<Frame>;

@@ -88,11 +88,7 @@ export class SessionHandle implements Session {
     for (;;) {
       const row = requireSession(sql, this.#address.aid, this.id);
       const command = commandById(sql, row, commandId);
-      if (!command)
-        throw new Fault(
-          "unknown_command",
-          `There is no command ${commandId} in session ${this.id}.`,
-        );
+      if (!command) throw unknownCommand(commandId, this.id);
       const settlement = settlementOf(sql, row.key, command);
       if (settlement) {
         await this.#house.ground.writer.pending();
@@ -103,6 +99,14 @@ export class SessionHandle implements Session {
         return undefined;
       await this.#house.hub.settlementHint(command.cid, leftMs, options.signal);
     }
+  }
+
+  placeOf(commandId: string): Promise<{ epoch: string; seq: number }> {
+    return this.#durably((row) => {
+      const command = commandById(this.#house.ground.sql, row, commandId);
+      if (!command) throw unknownCommand(commandId, this.id);
+      return { epoch: row.epoch, seq: seqOf(command.cid) - 1 };
+    });
   }
 
   info(): Promise<SessionInfo> {
@@ -258,6 +262,10 @@ export class SessionHandle implements Session {
     if (!row) throw unknownSession(this.id);
     return answer as T;
   }
+}
+
+function unknownCommand(commandId: string, session: string): Fault {
+  return new Fault("unknown_command", `There is no command ${commandId} in session ${session}.`);
 }
 
 /** Asks the agent's engine whether a run could use these settings. */

@@ -10,12 +10,6 @@ import { CommandEvents } from "./command-events.ts";
 import { interruptedCode } from "./contract.ts";
 import { stepOf } from "./step.ts";
 
-/** A place in a session's log. */
-export interface Place {
-  readonly epoch: string;
-  readonly seq: number;
-}
-
 export interface EventSink {
   /** Takes one event; must not throw. False: hold the next until `resume()`. */
   event(event: AgentEvent): boolean;
@@ -64,13 +58,13 @@ export class Following {
   }
 
   /**
-   * Begins after a place of the log, or at its first entry where the session is new. For a command that was admitted
-   * earlier, with its settlement, or else at its admission. The command is taken by now, so a failure is an event.
+   * Begins at the command's admission; for one that was admitted earlier (`replay`), with its settlement where it has
+   * one. The command is taken by now, so a failure is an event.
    */
-  async begin(after: Place | undefined | "replay"): Promise<void> {
+  async begin(replay: boolean): Promise<void> {
     try {
-      if (after !== "replay") this.#observe(after);
-      else if (!(await this.#settledBefore())) this.#observe(await this.#placeBeforeCommand());
+      if (replay && (await this.#settledBefore())) return;
+      this.#observe(await this.#session.placeOf(this.#commandId));
     } catch (error) {
       this.#fail(error);
     }
@@ -92,13 +86,13 @@ export class Following {
     return wasOver;
   }
 
-  #observe(after: Place | undefined): void {
+  #observe(after: { epoch: string; seq: number }): void {
     if (!this.#isOpen) return;
-    this.#epoch = after?.epoch;
-    this.#seen = after?.seq ?? 0;
+    this.#epoch = after.epoch;
+    this.#seen = after.seq;
     const subscription = this.#session.observe(
       { frame: (frame) => this.#frame(frame), end: (reason) => this.#end(reason) },
-      after ? { after: `${after.epoch}.${after.seq}` } : {},
+      { after: `${after.epoch}.${after.seq}` },
     );
     // A short run can be over before `observe` returns.
     if (this.#isOpen) this.#subscription = subscription;
@@ -262,24 +256,6 @@ export class Following {
       .map((entry) => ({ type: "entry", entry }));
     if (end < before) items.push({ type: "gap", after: end - 1, before });
     this.#inbox.unshift(...items);
-  }
-
-  /** The place just before the command's admission, found from the newest entry backwards. */
-  async #placeBeforeCommand(): Promise<Place> {
-    let before: number | undefined;
-    for (;;) {
-      const page = await this.#session.read({
-        limit: pageEntries,
-        ...(before === undefined ? {} : { before }),
-      });
-      const queued = page.entries.find(
-        (entry) => entry.kind === "command.queued" && entry.commandId === this.#commandId,
-      );
-      if (queued) return { epoch: page.epoch, seq: queued.seq - 1 };
-      const first = page.entries[0];
-      if (!first || !page.more) return { epoch: page.epoch, seq: 0 };
-      before = first.seq;
-    }
   }
 
   #fail(error: unknown): void {

@@ -4,10 +4,10 @@
 //   session's stream is reset; the terminal event is the last thing the sink is given.
 //   Leaving ends delivery at once; whether it also cancels the command is the request's choice.
 
-import type { Agent, Session } from "@lichen/runtime";
-import { Fault, InlineImage, RequestId, SessionId } from "@lichen/wire";
+import type { Agent } from "@lichen/runtime";
+import { InlineImage, RequestId, SessionId } from "@lichen/wire";
 import * as z from "zod";
-import { type EventSink, Following, type Place } from "./following.ts";
+import { type EventSink, Following } from "./following.ts";
 
 export type { EventSink };
 
@@ -47,7 +47,6 @@ export async function invoke(
   options: InvokeOptions = {},
 ): Promise<Invocation> {
   const session = agent.session(request.session);
-  const before = await placeOf(session);
   const receipt = await session.send({
     type: "prompt",
     requestId: request.requestId ?? (options.newRequestId ?? newRequestId)(),
@@ -58,7 +57,7 @@ export async function invoke(
   const { commandId } = receipt;
   if (commandId === undefined) throw new Error("A prompt's receipt names no command.");
   const following = new Following(session, commandId, sink, options.report ?? ignore);
-  await following.begin(receipt.replay ? "replay" : before);
+  await following.begin(receipt.replay === true);
 
   let left: Promise<void> | undefined;
   return {
@@ -76,17 +75,6 @@ export async function invoke(
 
 function newRequestId(): string {
   return `invoke:${crypto.randomUUID()}`;
-}
-
-/** Where the session stands before the prompt; undefined for one that is not there yet. */
-async function placeOf(session: Session): Promise<Place | undefined> {
-  try {
-    const { epoch, head } = await session.info();
-    return { epoch, seq: head };
-  } catch (error) {
-    if (Fault.is(error) && error.code === "unknown_session") return undefined;
-    throw error;
-  }
 }
 
 function ignore(): void {}
