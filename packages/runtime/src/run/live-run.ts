@@ -102,6 +102,7 @@ export class LiveRun implements Run {
 
   /** The command has ended: whatever the engine still writes is refused, whatever it still waits for is over. */
   end(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#returnToPlace();
     this.#abort.abort(this.#ended());
