@@ -37,6 +37,8 @@ export class Watcher implements Subscription {
   #isBehind = true;
   #isStarting = true;
   #isClosed = false;
+  /** What was shown last of what streams: a reader that takes one frame at a time gets each of them once. */
+  #shown: Frame["data"] | undefined;
 
   constructor(sink: Sink<Frame>, source: WatchSource, leave: () => void) {
     this.#sink = sink;
@@ -79,7 +81,9 @@ export class Watcher implements Subscription {
   }
 
   partial(frame: Frame): void {
-    if (!this.#isClosed && !this.#isBehind) this.#give(frame);
+    if (this.#isClosed || this.#isBehind) return;
+    this.#shown = frame.data;
+    this.#give(frame);
   }
 
   resume(): void {
@@ -117,7 +121,9 @@ export class Watcher implements Subscription {
     }
     this.#isBehind = false;
     const partial = this.#source.partial();
-    if (partial) this.#give(partial);
+    if (!partial || partial.data === this.#shown) return;
+    this.#shown = partial.data;
+    this.#give(partial);
   }
 
   #rebase(type: "baseline" | "reset"): void {
