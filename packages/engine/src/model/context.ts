@@ -26,7 +26,9 @@ type Assistant = EntryOf<"message.assistant">;
 type Outcome = EntryOf<"message.tool">;
 type UserBlock = TextContent | ImageContent;
 
+/** @internal Exported for its tests. */
 export const unansweredTurn = "(This turn ended without an answer.)";
+/** @internal Exported for its tests. */
 export const unknownEffect =
   "The call was interrupted: no outcome was recorded and its effect is unknown. Check before you repeat it.";
 const earlierPart = "(The earlier part of this conversation is not shown.)";
@@ -116,7 +118,7 @@ export function openCalls(entries: readonly TranscriptEntry[], entry: Assistant)
   );
 }
 
-export function summaryText(summary: string): string {
+function summaryText(summary: string): string {
   return `What came before in this conversation was replaced by this summary:\n\n<summary>\n${summary}\n</summary>`;
 }
 

@@ -37,6 +37,7 @@ export const defaultRetry: RetryPolicy = {
 /** Calls `wake` once after `ms`; the answer cancels it. */
 export type After = (ms: number, wake: () => void) => () => void;
 
+/** @internal Exported for its tests. */
 export interface Retry {
   readonly attempt: number;
   readonly maxAttempts: number;
@@ -58,14 +59,14 @@ export interface RetryOptions {
 }
 
 /** What an attempt's provider call must carry. */
-export interface Request {
+interface Request {
   readonly fetch: typeof globalThis.fetch;
   readonly signal: AbortSignal;
   readonly maxRetries: 0;
 }
 
 /** Whether the same request may succeed later. */
-export function isTransient(message: AssistantMessage, seen: Seen): boolean {
+function isTransient(message: AssistantMessage, seen: Seen): boolean {
   if (message.stopReason !== "error" || isContextOverflow(message)) return false;
   if (
     /insufficient_quota|quota exceeded|usage limit|billing|credit balance/i.test(
@@ -80,7 +81,7 @@ export function isTransient(message: AssistantMessage, seen: Seen): boolean {
 }
 
 /** What went over the network in one attempt. */
-export interface Seen {
+interface Seen {
   status?: number;
   retryAfterMs?: number;
   isUnreachable?: boolean;
@@ -136,26 +137,30 @@ async function attemptOnce(
   out: AssistantMessageEventStream,
 ): Promise<{ failed?: AssistantMessage; isShown: boolean; seen: Seen }> {
   const seen: Seen = {};
-  const idle = new AbortController();
-  const signal = AbortSignal.any([options.signal, idle.signal]);
+  const attempt = new AbortController();
   const ended = Promise.withResolvers<"ended">();
-  signal.addEventListener("abort", () => ended.resolve("ended"), { once: true });
-  if (signal.aborted) ended.resolve("ended");
+  const stop = () => {
+    attempt.abort(options.signal.reason);
+    ended.resolve("ended");
+  };
+  options.signal.addEventListener("abort", stop, { once: true });
+  if (options.signal.aborted) stop();
+  const { signal } = attempt;
   let held: AssistantMessageEvent[] | undefined = [];
   let stopWaiting = () => {};
   const wait = () => {
     stopWaiting();
     stopWaiting = options.after(options.policy.idleMs, () => {
       seen.isIdle = true;
-      idle.abort();
+      stop();
     });
   };
   let soFar: AssistantMessage | undefined;
-  const give = (message: string) => ({
-    failed: failure(options, seen.isIdle ? silence(options) : message, soFar),
-    isShown: held === undefined,
-    seen,
-  });
+  const give = (message: string) => {
+    attempt.abort();
+    const failed = failure(options, seen.isIdle ? silence(options) : message, soFar);
+    return { failed, isShown: held === undefined, seen };
+  };
   try {
     wait();
     const opened = Promise.resolve(
@@ -190,7 +195,7 @@ async function attemptOnce(
     return give(error instanceof Error ? error.message : String(error));
   } finally {
     stopWaiting();
-    idle.abort();
+    options.signal.removeEventListener("abort", stop);
   }
 }
 

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Fault } from "@lichen/wire";
 import { afterEach, expect, test } from "vitest";
 import { key, type Rig, type RigOptions, startRig, tool, untilAsked } from "./rig.ts";
 
@@ -70,7 +71,7 @@ test("[E17] a confirmed call waits for a person, across a restart, and runs with
   expect(approval).toMatchObject({ tool: "pay", description: "Pays 5", input: { sum: 5 } });
   await rig.reopen();
   expect(seen).toEqual([]);
-  await rig.send({
+  await answered(rig, {
     type: "answer",
     approvalId: approval.approvalId,
     allow: true,
@@ -171,16 +172,23 @@ test("[E22] more waiting than the bound allows is not waited for", async () => {
   expect(rig.delays).toEqual([]);
 });
 
-test("[E23] a session's own model and level count for its next run", async () => {
-  const rig = await start({ script: ["one"], reasoning: "low" });
-  await rig.prompt("hi");
-  await rig.session.change({ model: "scripted/absent" });
-  const settled = await rig.prompt("hi");
-  expect(settled).toMatchObject({ terminal: "failed" });
-  expect(settled.diagnostic).toContain('no model "absent"');
-  await rig.session.change({ model: "scripted/scripted-1", reasoning: "off" });
-  rig.provider.push("two");
-  expect(await rig.prompt("hi")).toMatchObject({ answer: "two" });
+test("[E23] a session's own model and level count for its next run, and what no run could use is refused", async () => {
+  const rig = await start({
+    script: ["one"],
+    spec: "scripted/absent",
+    model: { reasoning: false },
+  });
+  const failed = await rig.prompt("hi");
+  expect(failed).toMatchObject({ terminal: "failed" });
+  expect(failed.diagnostic).toContain('no model "absent"');
+  await expect(rig.session.change({ model: "scripted/other" })).rejects.toMatchObject({
+    code: "invalid",
+  });
+  await expect(
+    rig.session.change({ model: "scripted/scripted-1", reasoning: "high" }),
+  ).rejects.toMatchObject({ code: "invalid" });
+  await rig.session.change({ model: "scripted/scripted-1" });
+  expect(await rig.prompt("hi")).toMatchObject({ answer: "one" });
 });
 
 test("[E24] compaction on request keeps the newest turn and says what it did", async () => {
@@ -223,6 +231,19 @@ test("[E25] a conversation near the model's window is summarised before the requ
   expect(await rig.data("compaction")).toHaveLength(1);
   expect(rig.provider.requests).toHaveLength(3);
 });
+
+/** Answers with an edit, which is checked once the run that asked is back. */
+async function answered(rig: Rig, command: Parameters<Rig["send"]>[0]): Promise<void> {
+  for (let turns = 0; ; turns++) {
+    try {
+      await rig.send(command);
+      return;
+    } catch (error) {
+      if (!Fault.is(error) || error.code !== "unavailable" || turns > 10_000) throw error;
+      await new Promise(setImmediate);
+    }
+  }
+}
 
 /** Runs a host on the store and kills it once two of its calls are open. */
 async function killedHost(store: string, url: string): Promise<void> {

@@ -1,5 +1,5 @@
 // A host that is killed in the middle of a run, for tests: `node killed-host.ts STORE PROVIDER_URL`. It prompts its
-// agent, says `{"reached":…}` on stdout once both calls of the message have begun, and waits to be killed.
+// agent, says so on stdout once one call is recorded and two are open, and waits to be killed.
 
 import { openOwner } from "@lichen/runtime";
 import { nodePlatform, openSql } from "@lichen/runtime/node";
@@ -11,7 +11,7 @@ const { sql } = await openSql(path);
 const platform = nodePlatform({ report: console.error });
 let begun = 0;
 const begin = () => {
-  if (++begun === 2) console.log(JSON.stringify({ reached: "both calls" }));
+  begun++;
   return new Promise(() => {});
 };
 const engine = createModelEngine({
@@ -29,6 +29,13 @@ const engine = createModelEngine({
   }),
 });
 const agent = await openOwner({ sql, platform }).attach({ agent: "tester", engine });
-await agent.session("s").send({ type: "prompt", requestId: "first", text: "go" });
+const session = agent.session("s");
+await session.send({ type: "prompt", requestId: "first", text: "go" });
+for await (const frame of session.watch()) {
+  if (frame.type === "partial" || frame.type === "state") continue;
+  const { entries } = await session.read();
+  if (begun === 2 && entries.some((entry) => entry.kind === "message.tool")) break;
+}
+console.log("Two calls are open.");
 // Holds the process until it is killed.
 setInterval(() => {}, 60_000);
