@@ -15,19 +15,19 @@ export type BlobRef = z.infer<typeof BlobRef>;
 export const Text = z.union([z.string(), BlobRef]);
 export type Text = z.infer<typeof Text>;
 
-export const TextBlock = z.object({
+const TextBlock = z.object({
   type: z.literal("text"),
   text: Text,
   /** Opaque to us: what the provider wants back with this block. */
   signature: Text.optional(),
 });
-export const ThinkingBlock = z.object({
+const ThinkingBlock = z.object({
   type: z.literal("thinking"),
   text: Text,
   signature: Text.optional(),
   redacted: z.boolean().optional(),
 });
-export const ImageBlock = z.object({ type: z.literal("image"), image: BlobRef });
+const ImageBlock = z.object({ type: z.literal("image"), image: BlobRef });
 /** A tool call. `index` counts the calls of one assistant message from 0; calls are keyed by entry and index. */
 export const CallBlock = z.object({
   type: z.literal("call"),

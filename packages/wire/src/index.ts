@@ -56,6 +56,7 @@ export {
   Partial,
   PendingCommand,
   SessionInfo,
+  SessionSettings,
   SessionState,
   Settlement,
 } from "./session.ts";

@@ -29,6 +29,18 @@ export const SessionInfo = z.object({
 });
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
+const wellFormed = z
+  .string()
+  .refine((value) => value.isWellFormed(), "not well-formed Unicode: leave out half characters");
+
+/** What a caller may set of a session. */
+export const SessionSettings = z.object({
+  title: wellFormed.max(1_000).optional(),
+  model: wellFormed.min(1).max(256).optional(),
+  reasoning: Reasoning.optional(),
+});
+export type SessionSettings = z.infer<typeof SessionSettings>;
+
 export const Approval = z.object({
   approvalId: z.string(),
   commandId: z.string(),

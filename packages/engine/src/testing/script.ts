@@ -76,12 +76,11 @@ const answerData = {
 };
 
 /** A step as data: a plain text, an answer, or a refusal. */
-export const StepData = z.union([
+const StepData = z.union([
   z.string(),
   Refusal,
   z.strictObject({ parts: z.array(PartData), ...answerData }),
 ]);
-export type StepData = z.infer<typeof StepData>;
 
 export type Part = z.infer<typeof PartData> | { readonly gate: Promise<unknown> };
 

@@ -21,7 +21,7 @@ export interface SearchAnswer {
 }
 
 export const maxAnswerBytes = 50 * 1_024;
-export const maxLineLength = 500;
+const maxLineLength = 500;
 
 /** The expression that a grep means. Throws with the reason where it is none. */
 export function grepExpression(request: {

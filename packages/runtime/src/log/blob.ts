@@ -45,13 +45,7 @@ export function putBlob(
 }
 
 /** Lets a session read a blob that is stored already. Its first media type stays. */
-export function useBlob(
-  sql: Sql,
-  sid: number,
-  sha256: string,
-  mimeType: string,
-  bytes: number,
-): void {
+function useBlob(sql: Sql, sid: number, sha256: string, mimeType: string, bytes: number): void {
   sql.run(
     "insert or ignore into blob_use (sid, sha256, mime_type, bytes) values (?, ?, ?, ?)",
     sid,

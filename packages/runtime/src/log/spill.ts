@@ -16,12 +16,14 @@ const leastStringBytes = 1_024;
 const smallUnits = Math.floor(stringBytes / 3);
 const smallValues = 4_096;
 
+/** @internal Exported for its tests. */
 export const textType = "text/plain; charset=utf-8";
+/** @internal Exported for its tests. */
 export const jsonType = "application/json";
 /** Fields of free JSON: what a tool, a harness or a person gave. */
 const freeFields = new Set(["input", "data", "suggestions", "questions", "answers", "meta"]);
 
-export interface Blob {
+interface Blob {
   readonly sha256: string;
   readonly mimeType: string;
   readonly bytes: Uint8Array;

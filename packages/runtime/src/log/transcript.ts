@@ -37,7 +37,7 @@ export function transcript(sql: Sql, leaf: number | null): TranscriptEntry[] {
 }
 
 /** The rows from `leaf` up to the root, read in pages. */
-export function* branch(sql: Sql, leaf: number | null): Generator<EntryRow> {
+function* branch(sql: Sql, leaf: number | null): Generator<EntryRow> {
   let wanted = leaf;
   let rows: EntryRow[] = [];
   let next = 0;

@@ -4,7 +4,7 @@
 //   Q2  Commands of a session are claimed in the order of their admission.
 
 import { addUsage, noUsage, type Usage, type WorkType } from "@lichen/wire";
-import { eidRange, seqOf, sidOf } from "../store/keys.ts";
+import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 
 export interface CommandRow {
@@ -68,15 +68,6 @@ export function queuedCommands(sql: Sql, sid: number, limit = 1_000): CommandRow
   );
 }
 
-export function queuedCount(sql: Sql, sid: number): number {
-  const { first, last } = eidRange(sid);
-  return sql.all<{ n: number }>(
-    "select count(*) as n from command where state = 'queued' and cid between ? and ?",
-    first,
-    last,
-  )[0]!.n;
-}
-
 export function joinedCommands(sql: Sql, cid: number): CommandRow[] {
   return sql.all<CommandRow>(
     "select * from command where state = 'joined' and joined = ? order by cid",
@@ -113,12 +104,4 @@ export function countStep(sql: Sql, cid: number, step: { calls: number; usage: U
 
 export function usageOf(row: { readonly usage: string | null }): Usage {
   return row.usage === null ? noUsage : (JSON.parse(row.usage) as Usage);
-}
-
-export function sidOfCommand(row: CommandRow): number {
-  return sidOf(row.cid);
-}
-
-export function seqOfCommand(row: CommandRow): number {
-  return seqOf(row.cid);
 }

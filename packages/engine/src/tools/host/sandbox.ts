@@ -38,7 +38,7 @@ export interface Sandbox {
   wrap(argv: readonly string[], options: WrapOptions): Wrapped;
 }
 
-export interface WrapOptions {
+interface WrapOptions {
   readonly cwd: string;
   /** Absolute paths that may be read and neither changed, made nor moved: the code that a host runs outside. */
   readonly readOnly?: readonly string[];

@@ -25,6 +25,7 @@ const networkFuse =
 /**
  * The network file system that `folder` lies on, or undefined. `type` is what `statfs` says; behind FUSE can be
  * anything, so there the mount table (`/proc/self/mountinfo`) decides.
+ * @internal Exported for its tests.
  */
 export function networkFileSystem(
   type: number,

@@ -49,7 +49,10 @@ function hostProgram(cwd: string): string[] {
   return [installationOf(packageRoot()), process.execPath].filter((path) => !isWithin(cwd, path));
 }
 
-/** An installed package is loaded together with what is installed beside it; the links of a package store lie inside. */
+/**
+ * An installed package is loaded together with what is installed beside it; the links of a package store lie inside.
+ * @internal Exported for its tests.
+ */
 export function installationOf(root: string): string {
   const parts = root.split(sep);
   const outermost = parts.indexOf("node_modules");
