@@ -66,8 +66,15 @@ export function demoReply(heard: Heard, tools: readonly DemoTool[]): Reply {
 
 function offer(tools: readonly DemoTool[]): string {
   return tools.length > 0
-    ? `I can call this agent's tools: ask "what can you do", or say "use the ${tools[0]!.name} tool".`
+    ? `I can call this agent's tools: ask "what can you do", or say "use the ${easiest(tools)} tool".`
     : "This agent has no tools that I could call; I can count (“count to 10”) and repeat (“say hello”).";
+}
+
+/** A tool that can be called without arguments, where there is one. */
+function easiest(tools: readonly DemoTool[]): string {
+  const needsNothing = ({ parameters }: DemoTool) =>
+    !("required" in parameters && Array.isArray(parameters.required) && parameters.required.length);
+  return (tools.find(needsNothing) ?? tools[0])?.name ?? "";
 }
 
 function abilities(tools: readonly DemoTool[]): Reply {
@@ -76,7 +83,7 @@ function abilities(tools: readonly DemoTool[]): Reply {
     (tool) => `- \`${tool.name}\`: ${tool.description.split(/(?<=[.!?])\s|\n/)[0]?.slice(0, 200)}`,
   );
   return {
-    text: `${whatIAm} But this agent's tools are real, and I can call them:\n${lines.join("\n")}\n\nTry "use the ${tools[0]!.name} tool", or give the arguments yourself: call ${tools[0]!.name} with {…}.\n\n${howToGetMore}`,
+    text: `${whatIAm} But this agent's tools are real, and I can call them:\n${lines.join("\n")}\n\nTry "use the ${easiest(tools)} tool", or give the arguments yourself: call ${easiest(tools)} with {…}.\n\n${howToGetMore}`,
   };
 }
 

@@ -60,6 +60,7 @@ test("[E46] the demo model says what it is wherever it cannot help, and when it 
     "what can you do",
   ])
     expect(say(said).text).toMatch(/demo model .* no language model/);
+  expect(say("hello", [noteWrite, dice]).text).toContain("use the dice tool");
   expect(say("who are you?").text).toContain("ANTHROPIC_API_KEY");
 });
 
