@@ -1,7 +1,7 @@
 // The owner: the one holder of a store. It opens the schema, takes the store over, composes the parts and closes them.
 //
-//   S15  Opening a store again resumes what was accepted; nothing accepted is ever left without an end.
-//   S16  A close is bounded: it stops admitting, lets runs end for a while, and leaves the rest to recovery.
+//   S27  Opening a store again resumes what was accepted; nothing accepted is ever left without an end.
+//   S28  A close is bounded: it stops admitting, lets runs end for a while, and leaves the rest to recovery.
 
 import { AgentName, Fault, type SessionInfo } from "@lichen/wire";
 import { Admission } from "./admission/admit.ts";
@@ -112,9 +112,7 @@ export class Owner {
   /** Gives an agent of this store its engine; work that an earlier process left goes on. */
   async attach(options: AgentOptions): Promise<Agent> {
     const agent = parsed(AgentName, options.agent);
-    if (this.#closing) throw new Fault("unavailable", "The host is stopping.");
-    if (this.#agents.has(agent))
-      throw new Fault("conflict", `Agent ${agent} is attached already: detach it, or rename one.`);
+    this.#mayAttach(agent);
     const { sql, writer } = this.#ground;
     const aid = await writer.commit((tx) => {
       const [row] = sql.all<{ aid: number }>("select aid from agent where name = ?", agent);
@@ -125,6 +123,7 @@ export class Owner {
         tx.at,
       )[0]!.aid;
     });
+    this.#mayAttach(agent);
     const whose = { aid, agent, name: options.name ?? agent, model: options.model };
     const handle = new AgentHandle(this.#house, whose, this.#rules);
     this.#agents.set(agent, handle);
@@ -132,6 +131,12 @@ export class Owner {
     this.#left.delete(aid);
     this.#house.coordinator.attach({ aid, engine: options.engine }, left);
     return handle;
+  }
+
+  #mayAttach(agent: string): void {
+    if (this.#closing) throw new Fault("unavailable", "The host is stopping.");
+    if (this.#agents.has(agent))
+      throw new Fault("conflict", `Agent ${agent} is attached already: detach it, or rename one.`);
   }
 
   /** The attached agents, by name. */

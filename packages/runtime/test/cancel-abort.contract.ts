@@ -176,8 +176,8 @@ export function cancelAbortContract(host: string, withSql: WithSql): void {
       for (const id of ids) expect((await settled(session, id)).terminal).toBe("cancelled");
       const texts = (await entriesOf(session))
         .filter((it) => it.kind === "command.cancelled")
-        .map((it) => String(it.data.text));
-      expect(texts.toSorted()).toEqual(ids.map((_, n) => `text of r${n}`));
+        .map((it) => JSON.stringify(it.data.text));
+      expect(texts.toSorted()).toEqual(ids.map((_, n) => `"text of r${n}"`));
       expect(await session.send({ type: "abort", requestId: "x" })).toEqual({
         ...receipt,
         replay: true,

@@ -4,6 +4,14 @@ import { admissionContract } from "./admission.contract.ts";
 import { cancelAbortContract } from "./cancel-abort.contract.ts";
 import { metadataContract } from "./metadata.contract.ts";
 import { queueContract } from "./queue.contract.ts";
+import { callsContract } from "./calls.contract.ts";
+import { approvalsContract } from "./approvals.contract.ts";
+import { recoveryContract } from "./recovery.contract.ts";
+import { settlementContract } from "./settlement.contract.ts";
+import { watchContract } from "./watch.contract.ts";
+import { hostStreamContract } from "./host-stream.contract.ts";
+import { directoryContract } from "./directory.contract.ts";
+import { treeContract } from "./tree.contract.ts";
 import type { WithSql } from "./sql.contract.ts";
 import { steersContract } from "./steers.contract.ts";
 import { withdrawContract } from "./withdraw.contract.ts";
@@ -15,4 +23,12 @@ export function coreContract(host: string, withSql: WithSql): void {
   metadataContract(host, withSql);
   queueContract(host, withSql);
   steersContract(host, withSql);
+  callsContract(host, withSql);
+  approvalsContract(host, withSql);
+  recoveryContract(host, withSql);
+  settlementContract(host, withSql);
+  watchContract(host, withSql);
+  hostStreamContract(host, withSql);
+  directoryContract(host, withSql);
+  treeContract(host, withSql);
 }

@@ -438,9 +438,11 @@ function late(sql: Sql, run: LiveRun): Result {
 }
 
 function failure(run: LiveRun, error: unknown): Result {
-  const said = error instanceof Error ? error.message : String(error);
+  const isUnwritable = run.stopped === "unwritable";
+  const cause = isUnwritable ? run.cause : error;
+  const said = cause instanceof Error ? cause.message : String(cause);
   return {
     terminal: "failed",
-    diagnostic: run.stopped === "unwritable" ? `the store could not be written: ${said}` : said,
+    diagnostic: isUnwritable ? `the store could not be written: ${said}` : said,
   };
 }

@@ -107,9 +107,10 @@ export class Approvals {
     if (waiters?.size === 0) this.#waiters.delete(asked);
   }
 
-  #record(question: Question, { cid, write }: Asker, waiter: Waiter): Promise<number> {
+  #record(question: Question, asker: Asker, waiter: Waiter): Promise<number> {
     const { sql, platform } = this.#sessions.ground;
-    return write((session, tx) => {
+    const { cid } = asker;
+    return asker.write((session, tx) => {
       // The same question, asked twice at once, is one approval.
       const known = approvalNamed(sql, cid, question.key);
       if (known) {

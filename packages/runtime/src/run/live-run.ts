@@ -66,6 +66,7 @@ export class LiveRun implements Run {
   readonly #inHand = new Set<string>();
   #partial: Partial | undefined;
   #stopped: StopReason | undefined;
+  #cause: unknown;
   #isOver = false;
   #waiting = 0;
   #takePlaceBack: (() => void) | undefined;
@@ -91,11 +92,17 @@ export class LiveRun implements Run {
     return this.#stopped;
   }
 
+  /** The failed commit that stopped it. */
+  get cause(): unknown {
+    return this.#cause;
+  }
+
   get isWaiting(): boolean {
     return this.#waiting > 0;
   }
 
-  stop(reason: StopReason): void {
+  stop(reason: StopReason, cause?: unknown): void {
+    this.#cause ??= cause;
     if (this.#stopped === undefined || reason === "deleted") this.#stopped = reason;
     this.#abort.abort(new Fault("unavailable", `The run was stopped: ${reason}.`));
   }
@@ -389,7 +396,7 @@ export class LiveRun implements Run {
         return body(session, tx);
       });
     } catch (error) {
-      if (!this.#isOver) this.stop("unwritable");
+      if (!this.#isOver) this.stop("unwritable", error);
       throw error;
     }
   }

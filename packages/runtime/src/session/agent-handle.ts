@@ -4,10 +4,11 @@ import {
   type AgentInfo,
   Fault,
   type JsonObject,
-  Reasoning,
+  type Reasoning,
   RequestId,
   SessionId,
   type SessionInfo,
+  SessionSettings,
 } from "@lichen/wire";
 import { bindMeta, type Bound, type MetaRules } from "../admission/meta.ts";
 import type { Agent, Session } from "../api.ts";
@@ -96,7 +97,7 @@ export class AgentHandle implements Agent {
   }): Promise<{ info: SessionInfo; replay: boolean }> {
     parsed(RequestId, options.requestId);
     if (options.session !== undefined) parsed(SessionId, options.session);
-    if (options.reasoning !== undefined) parsed(Reasoning, options.reasoning);
+    parsed(SessionSettings, options);
     if (this.#house.coordinator.isDraining)
       throw new Fault("unavailable", "The host is stopping: try this again in a moment.");
     await checkSettings(this.#house, this.#whose.aid, options);

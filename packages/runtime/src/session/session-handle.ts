@@ -7,11 +7,12 @@ import {
   Fault,
   type Found,
   type JsonObject,
-  Reasoning,
+  type Reasoning,
   type Receipt,
   RequestId,
   SessionId,
   type SessionInfo,
+  SessionSettings,
   type Settlement,
   textOf,
   type Withdrawal,
@@ -157,7 +158,7 @@ export class SessionHandle implements Session {
     reasoning?: Reasoning;
     leaf?: string;
   }): Promise<SessionInfo> {
-    if (changes.reasoning !== undefined) parsed(Reasoning, changes.reasoning);
+    parsed(SessionSettings, changes);
     this.#admits();
     const { model, reasoning } = this.#row().info;
     if (changes.model !== undefined || changes.reasoning !== undefined)

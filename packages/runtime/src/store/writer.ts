@@ -2,11 +2,11 @@
 //
 // It owns when a transaction begins and ends and what may be told afterwards. It does not know what is written.
 //
-//   S10  Each member runs in a nested transaction of its own; one that throws leaves the others untouched.
-//   S11  Nothing is told, resolved or refused before its group is durable.
-//   S12  A group is at most 16 members or 4 ms, so that the loop stays responsive.
-//   S13  If SQLite dropped the whole transaction (a full disk does), every member is tried again alone.
-//   S14  A writer whose generation is over writes nothing and faults `stale`.
+//   S22  Each member runs in a nested transaction of its own; one that throws leaves the others untouched.
+//   S23  Nothing is told, resolved or refused before its group is durable.
+//   S24  A group is at most 16 members or 4 ms, so that the loop stays responsive.
+//   S25  If SQLite dropped the whole transaction (a full disk does), every member is tried again alone.
+//   S26  A writer whose generation is over writes nothing and faults `stale`.
 
 import { Fault } from "@lichen/wire";
 import type { Platform } from "../platform.ts";
@@ -98,7 +98,7 @@ export class Writer {
     });
   }
 
-  /** Settles when everything committed so far is durable; undefined where it is already. */
+  /** Settles when everything committed so far is durable, and rejects where it never will be; undefined where it is already. */
   pending(): Promise<void> | undefined {
     return this.#last;
   }
@@ -106,7 +106,8 @@ export class Writer {
   /** Settles when nothing waits and nothing is being synced. */
   async idle(): Promise<void> {
     while (!this.#broken && (this.#queue.length > 0 || this.#last)) {
-      await (this.#last ?? new Promise<void>((resolve) => this.#platform.soon(resolve)));
+      const soon = (): Promise<void> => new Promise((resolve) => this.#platform.soon(resolve));
+      await (this.#last?.catch(ignore) ?? soon());
     }
   }
 
@@ -199,8 +200,10 @@ export class Writer {
         this.#platform.report(error);
         for (const { member } of [...done, ...this.#queue.splice(0).map((it) => ({ member: it }))])
           member.reject(error);
+        throw error;
       },
     );
+    told.catch(ignore);
     this.#last = told;
   }
 
@@ -218,6 +221,10 @@ export class Writer {
     }
     member.resolve(value);
   }
+}
+
+function ignore(): void {
+  // Those who wait were told.
 }
 
 function failure(member: Member, error: unknown): Done {

@@ -1,0 +1,500 @@
+import { foldBaseline } from "@lichen/wire";
+import { expect } from "vitest";
+import type { Frame, Session } from "../src/index.ts";
+import { scriptedEngine } from "../src/testing/index.ts";
+import { turns, until } from "./clock.ts";
+import type { WithSql } from "./sql.contract.ts";
+import { entriesOf, gate, line, onStage, prompt, refusal, run, sent, settled } from "./stage.ts";
+
+/** A reader that takes what it is given, or as much as the test says. */
+class Reader {
+  readonly frames: Frame[] = [];
+  takes = Number.POSITIVE_INFINITY;
+  ended: string | undefined;
+
+  frame(frame: Frame): boolean {
+    this.frames.push(frame);
+    return --this.takes > 0;
+  }
+
+  end(reason: string): void {
+    this.ended = reason;
+  }
+
+  get seqs(): number[] {
+    return this.frames.flatMap((it) => (it.type === "entry" ? [it.data.seq] : []));
+  }
+
+  get types(): string[] {
+    return this.frames.map((it) => it.type);
+  }
+}
+
+function reading(session: Session, after?: string): Reader & { resume(): void; close(): void } {
+  const reader = new Reader();
+  const subscription = session.observe(reader, after === undefined ? {} : { after });
+  return Object.assign(reader, {
+    resume: () => {
+      reader.takes = Number.POSITIVE_INFINITY;
+      subscription.resume();
+    },
+    close: () => subscription.close(),
+  });
+}
+
+const through = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+/** What reading and watching promise on any host. */
+export function watchContract(host: string, withSql: WithSql): void {
+  const check = onStage(host, withSql);
+
+  check(
+    "[O1] a watch gives its baseline and then every later entry once, in order",
+    async (stage) => {
+      const life = await stage.open();
+      const session = life.session();
+      await run(session, "r0");
+      const readers = [reading(session)];
+      for (let n = 1; n < 20; n++) {
+        readers.push(reading(session));
+        await run(session, `r${n}`);
+      }
+      const head = (await session.info()).head;
+      for (const reader of readers) {
+        const [first] = reader.frames;
+        expect(first!.type).toBe("baseline");
+        const from = first!.type === "baseline" ? first!.data.head : -1;
+        expect(reader.seqs).toEqual(through(from + 1, head));
+      }
+    },
+  );
+
+  check(
+    "[O1] a watch that begins in the middle of many writes misses and repeats nothing",
+    async (stage) => {
+      const life = await stage.open();
+      const session = life.session();
+      await session.send(line("first"));
+      const readers: ReturnType<typeof reading>[] = [];
+      const writes: Promise<unknown>[] = [];
+      for (let n = 0; n < 60; n++) {
+        writes.push(session.send(n % 3 ? line(`l${n}`) : prompt(`p${n}`)));
+        if (n % 2) readers.push(reading(session));
+        if (n % 5 === 0) await turns(1);
+      }
+      await Promise.all(writes);
+      await until(async () => (await session.info()).state === "idle", "the end of all runs");
+      const entries = await entriesOf(session);
+      for (const reader of readers) {
+        const [first] = reader.frames;
+        if (first?.type !== "baseline") throw new Error("no baseline first");
+        const seen = [...first.data.entries.map((it) => it.seq), ...reader.seqs];
+        expect(seen).toEqual(entries.map((it) => it.seq));
+        expect(reader.frames.flatMap((it) => (it.type === "entry" ? [it.data] : []))).toEqual(
+          entries.slice(first.data.head),
+        );
+      }
+    },
+  );
+
+  check(
+    "[O1] nothing is shown before it is durable, whichever way the reader comes by it",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      await session.send(line("l1"));
+      const { epoch } = await session.info();
+      const even = reading(session);
+      const slow = reading(session);
+      slow.takes = 1;
+      await session.send(line("l2"));
+      const release = life.holdSyncs();
+      const sending = session.send(line("l3"));
+      await until(() => stage.sql.all("select 1 from entry").length === 3, "the commit");
+      const fresh = reading(session);
+      const back = reading(session, `${epoch}.1`);
+      slow.resume();
+      const iterated: Frame[] = [];
+      const leaving = new AbortController();
+      const iterating = (async () => {
+        for await (const frame of session.watch({ after: `${epoch}.0`, signal: leaving.signal }))
+          iterated.push(frame);
+      })();
+      let read: unknown;
+      const asking = session.read().then((it) => (read = it));
+      await turns(10);
+      for (const reader of [even, slow, fresh, back]) expect(reader.seqs).not.toContain(3);
+      for (const frame of fresh.frames)
+        expect(frame.type === "baseline" && frame.data.head).not.toBe(3);
+      expect(iterated.filter((it) => it.type === "entry" && it.data.seq === 3)).toEqual([]);
+      expect(read).toBeUndefined();
+      release();
+      await sending;
+      await asking;
+      await turns(10);
+      for (const reader of [even, slow, back]) expect(reader.seqs.at(-1)).toBe(3);
+      expect(fresh.frames[0]).toMatchObject({ type: "baseline", data: { head: 3 } });
+      expect(iterated.at(-1)).toMatchObject({ type: "entry", data: { seq: 3 } });
+      leaving.abort();
+      await iterating;
+    },
+  );
+
+  check(
+    "[O2] a reader that stalls is caught up from the log, in order, or gets one reset when it is far behind",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      await session.send(line("l0"));
+      const near = reading(session);
+      const far = reading(session);
+      near.takes = 1;
+      far.takes = 1;
+      for (let n = 1; n <= 400; n++) await session.send(line(`l${n}`));
+      expect(near.frames.length).toBeLessThanOrEqual(2);
+      near.resume();
+      expect(near.seqs).toEqual(through(2, 401));
+      for (let n = 401; n <= 1_200; n++) await session.send(line(`l${n}`));
+      far.resume();
+      await turns(2);
+      expect(far.types.filter((it) => it === "reset")).toHaveLength(1);
+      expect(far.frames.findLast((it) => it.type === "reset")).toMatchObject({
+        data: { head: 1_201 },
+      });
+      await session.send(line("last"));
+      expect(far.seqs.at(-1)).toBe(1_202);
+      expect(near.seqs).toEqual(through(2, 1_202));
+    },
+  );
+
+  check("[O2] a reader that stalls at every frame still gets each once", async (stage) => {
+    const life = await stage.open();
+    const session = life.session();
+    await run(session, "r0");
+    const reader = reading(session);
+    const from = reader.frames[0]!.type === "baseline" ? reader.frames[0]!.data.head : 0;
+    let isRunning = true;
+    const pumping = (async () => {
+      while (isRunning) {
+        reader.takes = 1;
+        const before = reader.frames.length;
+        await turns(1);
+        if (reader.frames.length > before) reader.takes = 1;
+        const { takes } = reader;
+        reader.resume();
+        reader.takes = Math.min(takes, 1);
+      }
+      reader.resume();
+    })();
+    for (let n = 1; n < 25; n++) await run(session, `r${n}`);
+    isRunning = false;
+    await pumping;
+    expect(reader.seqs).toEqual(through(from + 1, (await session.info()).head));
+  });
+
+  check(
+    "[O3] a cursor of this epoch resumes exactly; another, a future or a far one gets a reset",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      for (let n = 1; n <= 1_100; n++) await session.send(line(`l${n}`));
+      const { epoch, head } = await session.info();
+      for (const seq of [head, head - 1, head - 1_000])
+        expect(reading(session, `${epoch}.${seq}`).seqs).toEqual(
+          seq === head ? [] : through(seq + 1, head),
+        );
+      const others = [
+        `${epoch}.${head - 1_001}`,
+        `${epoch}.${head + 1}`,
+        `other.${head}`,
+        `${epoch}.9999999999`,
+        "nonsense",
+        "",
+      ];
+      for (const after of others) {
+        const reader = reading(session, after);
+        await turns(1);
+        expect(reader.types).toEqual(["reset"]);
+      }
+      life.die();
+      const next = await stage.open({ capacity: 0 });
+      expect(reading(next.session(), `${epoch}.${head - 2}`).seqs).toEqual([head - 1, head]);
+    },
+  );
+
+  check(
+    "[O3] a cursor of a deleted session's epoch gets a reset in the one that took its name",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      await session.send(line("l1"));
+      const { epoch } = await session.info();
+      const reader = reading(session);
+      await session.delete();
+      expect(reader.ended).toBe("deleted");
+      expect(await refusal(Promise.resolve().then(() => reading(session)))).toBe("unknown_session");
+      await session.send(line("l2"));
+      const again = reading(session, `${epoch}.1`);
+      await turns(1);
+      expect(again.types).toEqual(["reset"]);
+      expect((await session.info()).epoch).not.toBe(epoch);
+      expect(reader.seqs).toEqual([]);
+    },
+  );
+
+  check(
+    "[O4] partials are coalesced, reach late readers, and none comes after the message it grew into",
+    async (stage) => {
+      const held = gate();
+      const life = await stage.open({
+        engine: [
+          { partials: Array.from({ length: 500 }, (_, n) => "x".repeat(n + 1)) },
+          { gate: held.opened },
+          { say: "whole" },
+        ],
+      });
+      const session = life.session();
+      await session.send(line("l"));
+      const reader = reading(session);
+      const stalled = reading(session);
+      stalled.takes = 1;
+      const id = await sent(session, prompt("r1"));
+      await until(() => reader.types.includes("partial"), "a partial");
+      await stage.clock.advance(25);
+      const texts = reader.frames.flatMap((it) =>
+        it.type === "partial" ? [it.data.text!.length] : [],
+      );
+      expect(texts.length).toBeLessThanOrEqual(3);
+      expect(texts.at(-1)).toBe(500);
+      expect((await session.read()).running!.partial!.text).toHaveLength(500);
+      const late = reading(session);
+      const [first] = late.frames;
+      expect(first!.type === "baseline" && first!.data.running!.partial!.text!.length).toBe(500);
+      held.open();
+      await settled(session, id);
+      await stage.clock.advance(100);
+      stalled.resume();
+      late.resume();
+      for (const it of [reader, stalled, late]) {
+        const end = it.frames.findIndex(
+          (frame) => frame.type === "entry" && frame.data.kind === "message.assistant",
+        );
+        expect(end).toBeGreaterThan(0);
+        expect(it.types.slice(end)).not.toContain("partial");
+      }
+    },
+  );
+
+  check("[O4] a message that was appended in mid-run leaves no partial behind", async (stage) => {
+    const held = gate();
+    const life = await stage.open({
+      engine: [
+        { partials: ["ha", "half"] },
+        { say: "whole" },
+        { gate: held.opened },
+        { say: "end" },
+      ],
+    });
+    const session = life.session();
+    await session.send(line("l"));
+    const seen: (string | undefined)[] = [];
+    const id = await sent(session, prompt("r1"));
+    await until(
+      async () => (await session.read()).entries.some((it) => it.kind === "message.assistant"),
+      "the message",
+    );
+    const baseline = await session.read();
+    seen.push(baseline.running?.partial?.text);
+    expect(seen).toEqual([undefined]);
+    held.open();
+    await settled(session, id);
+  });
+
+  check(
+    "[O5] a baseline holds at most 200 entries and a mebibyte, the newest, oldest first",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      for (let n = 1; n <= 250; n++) await session.send(line(`l${n}`));
+      const page = await session.read();
+      expect(page.entries.map((it) => it.seq)).toEqual(through(51, 250));
+      expect(page).toMatchObject({ head: 250, more: true });
+      expect((await session.read({ before: 51 })).entries.map((it) => it.seq)).toEqual(
+        through(1, 50),
+      );
+      expect((await session.read({ before: 51 })).more).toBe(false);
+      expect((await session.read({ limit: 3, before: 10 })).entries.map((it) => it.seq)).toEqual([
+        7, 8, 9,
+      ]);
+      expect((await session.read({ before: 1 })).entries).toEqual([]);
+      expect((await session.read({ limit: 1 })).entries.map((it) => it.seq)).toEqual([250]);
+      for (let n = 1; n <= 60; n++) await session.send(line(`big${n}`, `${n}`.padEnd(30_000, "x")));
+      const large = await session.read();
+      expect(JSON.stringify(large.entries).length).toBeLessThan(1_048_576 + 1_000);
+      expect(large.entries.length).toBeGreaterThan(30);
+      expect(large.more).toBe(true);
+      expect((await entriesOf(session)).map((it) => it.seq)).toEqual(through(1, 310));
+      for (const [limit, before] of [
+        [0, 1],
+        [201, 1],
+        [1.5, 1],
+        [Number.NaN, 1],
+        [1, 0],
+        [1, -1],
+        [1, 1.5],
+      ])
+        expect(await refusal(session.read({ limit: limit!, before: before! }))).toBe("invalid");
+    },
+  );
+
+  check(
+    "[O5] a page never leaves its session, however large the number it asks below",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      for (const id of ["one", "two", "three"])
+        for (let n = 0; n < 3; n++) await life.session(id).send(line(`${id}-${n}`));
+      for (const before of [
+        4,
+        5,
+        2 ** 30 - 1,
+        2 ** 30,
+        2 ** 30 + 2,
+        2 ** 31,
+        2 ** 32 + 1,
+        2 ** 40,
+        Number.MAX_SAFE_INTEGER,
+      ])
+        for (const id of ["one", "two", "three"])
+          expect(
+            (await life.session(id).read({ before })).entries.map((it) => it.requestId),
+          ).toEqual([`${id}-0`, `${id}-1`, `${id}-2`]);
+    },
+  );
+
+  check("[O7] closing a watch, or leaving its iterator, cancels no work", async (stage) => {
+    const held = gate();
+    const life = await stage.open({ engine: [{ gate: held.opened }, { say: "ok" }] });
+    const session = life.session();
+    const id = await sent(session, prompt("r1"));
+    const reader = reading(session);
+    reader.close();
+    const count = reader.frames.length;
+    for await (const frame of session.watch()) {
+      expect(frame.type).toBe("baseline");
+      break;
+    }
+    const aborted = AbortSignal.abort();
+    for await (const frame of session.watch({ signal: aborted })) throw new Error(frame.type);
+    held.open();
+    expect((await settled(session, id)).terminal).toBe("completed");
+    expect(reader.frames).toHaveLength(count);
+  });
+
+  check(
+    "[O8] an iterated watch of a reader that is slow folds to what is read, and ends with its session or host",
+    async (stage) => {
+      const life = await stage.open();
+      const session = life.session();
+      await run(session, "r0");
+      const watching = (async () => {
+        let folded;
+        for await (const frame of session.watch()) {
+          if (frame.type === "baseline" || frame.type === "reset") folded = frame.data;
+          if (frame.type === "entry") folded = foldBaseline(folded!, frame.data);
+          await turns(3);
+        }
+        return folded;
+      })();
+      for (let n = 1; n < 12; n++) await run(session, `r${n}`);
+      await turns(300);
+      const read = await session.read();
+      await life.owner.close();
+      expect(await watching).toEqual(read);
+      expect(await refusal(Promise.resolve().then(() => reading(session)))).toBe("unavailable");
+    },
+  );
+
+  check(
+    "[O8] addressing a session does no I/O, and an absent one is refused by whatever reads it",
+    async (stage) => {
+      const life = await stage.open();
+      const before = life.commits;
+      life.trouble = () => new Error("no I/O was expected");
+      const session = life.agent.session("absent");
+      life.trouble = undefined;
+      expect(life.commits).toBe(before);
+      for (const reads of [
+        session.read(),
+        session.info(),
+        session.search({ q: "x" }),
+        session.latestPending(),
+        session.blob("x"),
+      ])
+        expect(await refusal(reads)).toBe("unknown_session");
+    },
+  );
+
+  check(
+    "[O8] a read that meets the session's creation answers or refuses, never nothing",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      await life.session("other").send(line("l"));
+      for (let n = 0; n < 20; n++) {
+        const session = life.session(`s${n}`);
+        const release = life.holdSyncs();
+        const busy = life.session("other").send(line(`l${n}`));
+        await turns(3);
+        const reads = [session.info(), session.read()].map((it) =>
+          it.then(
+            (value) => typeof value,
+            () => "refused",
+          ),
+        );
+        const sending = Promise.all(
+          Array.from({ length: 16 }, (_, k) => session.send(line(`m${k}`))),
+        );
+        await turns(n % 4);
+        release();
+        await Promise.all([busy, sending]);
+        for (const read of reads) expect(["object", "refused"]).toContain(await read);
+      }
+    },
+  );
+
+  check(
+    "[O9] a sync that failed lets nothing out: neither answers nor reads nor frames",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      await session.send(line("l1"));
+      const reader = reading(session);
+      life.failSyncs(new Error("the disk is gone"));
+      expect(await refusal(session.send(line("l2")))).toContain("disk is gone");
+      for (const reads of [session.read(), session.info(), life.agent.sessions()])
+        expect(await refusal(reads)).toContain("disk is gone");
+      expect(await refusal(session.send(line("l3")))).toContain("disk is gone");
+      expect(reader.seqs).toEqual([]);
+      await life.owner.close();
+      expect(stage.reports.splice(0)).toHaveLength(1);
+    },
+  );
+
+  check("[O4] a run shows what streams only while it runs", async (stage) => {
+    let late: (() => void) | undefined;
+    const life = await stage.open({
+      engine: scriptedEngine([{ say: "ok" }], {
+        onRun: (_, live) => {
+          late = () => live.partial({ text: "ghost" });
+        },
+      }),
+    });
+    const session = life.session();
+    await run(session, "r1");
+    const reader = reading(session);
+    late!();
+    await stage.clock.advance(50);
+    expect(reader.types).toEqual(["baseline"]);
+    expect((await session.read()).running).toBeUndefined();
+  });
+}
