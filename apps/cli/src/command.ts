@@ -31,7 +31,7 @@ export interface OptionSpec {
 }
 
 /** Answers the exit code: 0 done, 1 failed or refused. Usage errors are thrown. */
-export type Program = (input: Input, terminal: Terminal) => Promise<number>;
+type Program = (input: Input, terminal: Terminal) => Promise<number>;
 
 /** A parsed command line, by the names of the spec. */
 export interface Input {

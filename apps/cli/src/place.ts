@@ -4,7 +4,6 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Connection, connectHost, findAgent, hostsDir, locateHost } from "@lichen/server/node";
 import { AgentInfo, Fault } from "@lichen/wire";
-import * as z from "zod";
 import type { Input } from "./command.ts";
 import { loadEnvironment } from "./environment.ts";
 import { type Address, HostLink } from "./host-link.ts";
@@ -63,9 +62,8 @@ async function stateDirs(input: Input): Promise<string[]> {
   return names.map((name) => join(hostsDir(), name));
 }
 
-const Agents = z.object({ agents: z.array(AgentInfo) });
-
 async function agentsOf(connection: Extract<Connection, { found: "host" }>): Promise<AgentInfo[]> {
   const link = new HostLink(async () => connection);
-  return Agents.parse(await (await link.request("/agents")).json()).agents;
+  const { agents } = (await (await link.request("/agents")).json()) as { agents: unknown };
+  return AgentInfo.array().parse(agents);
 }
