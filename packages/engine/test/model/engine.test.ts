@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
 import { Fault } from "@lichen/wire";
 import { afterEach, expect, test } from "vitest";
 import { key, type Rig, type RigOptions, startRig, tool, untilAsked } from "./rig.ts";
@@ -247,7 +246,7 @@ async function answered(rig: Rig, command: Parameters<Rig["send"]>[0]): Promise<
 
 /** Runs a host on the store and kills it once two of its calls are open. */
 async function killedHost(store: string, url: string): Promise<void> {
-  const program = fileURLToPath(new URL("killed-host.ts", import.meta.url));
+  const program = join(import.meta.dirname, "killed-host.ts");
   const child = spawn(process.execPath, [program, store, url], {
     env: { PATH: process.env["PATH"] ?? "", HOME: dirname(store) },
     stdio: ["ignore", "pipe", "inherit"],
