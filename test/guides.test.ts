@@ -15,8 +15,9 @@ import { expect, test } from "vitest";
 
 const repository = fileURLToPath(import.meta.resolve(".."));
 const guides = await readdir(join(repository, "docs/guides"));
+const pages = ["README.md", ...guides.map((name) => `docs/guides/${name}`)];
 
-test.for(["README.md", ...guides.map((name) => `docs/guides/${name}`)])(
+test.for(pages)(
   "[K21] every snippet of %s runs and prints what the page says",
   { timeout: 120_000 },
   async (path) => {
