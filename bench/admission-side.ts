@@ -64,7 +64,9 @@ async function record(round: AdmissionRound): Promise<number> {
   setup = recording!.transactions.slice(0, before);
   recorded = recording!.transactions.slice(before).filter(hasReceipt).slice(0, round.admissions);
   if (recorded.length < round.admissions)
-    throw new Error(`${recorded.length} of ${round.admissions} admissions had a transaction of their own.`);
+    throw new Error(
+      `${recorded.length} of ${round.admissions} admissions had a transaction of their own.`,
+    );
 
   const crowd = await openLichen(copyStore(base, work), { capacity: 0, around });
   const committedIn = new Map<unknown, number>();
@@ -91,7 +93,7 @@ function hasReceipt(transaction: Transaction): boolean {
 
 answerParent({
   record,
-  watchLoop: () => void delay.reset(),
+  watchLoop: () => delay.reset(),
   loopDelay: () => Math.max(0, delay.percentile(99) / 1e6 - resolutionMs),
   lichen: async (round: AdmissionRound) => {
     const { agent, close } = await openLichen(copyStore(base, work), { capacity: 0 });

@@ -27,7 +27,7 @@ export interface BenchContext {
 export interface Figure {
   readonly number: number;
   readonly title: string;
-  measure(context: BenchContext): Promise<readonly Reading[]>;
+  readonly measure: (context: BenchContext) => Promise<readonly Reading[]>;
 }
 
 export function isMet({ measured, bound, target }: Reading): boolean {

@@ -6,42 +6,49 @@ import { connect, type Socket } from "node:net";
 
 const endOfChunks = Buffer.from("\r\n0\r\n\r\n");
 
-/** One connection, one request at a time. */
+/** One connection, one request at a time. A server that closed it between two requests is connected to again. */
 export class Keeping {
-  readonly #socket: Socket;
+  readonly #port: number;
+  #socket: Socket;
   #answer: PromiseWithResolvers<Buffer> | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Bytes of the whole answer once its head said so. */
   #length: number | undefined;
 
-  private constructor(socket: Socket) {
+  private constructor(port: number, socket: Socket) {
+    this.#port = port;
     this.#socket = socket;
-    socket.on("data", (chunk) => this.#read(chunk));
-    socket.on("close", () => this.#answer?.reject(new Error("The server closed the connection.")));
-    socket.on("error", (error) => this.#answer?.reject(error));
+    this.#listen();
   }
 
-  static open(port: number): Promise<Keeping> {
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    return new Promise((resolve, reject) => {
-      socket.once("connect", () => resolve(new Keeping(socket)));
-      socket.once("error", reject);
-    });
+  static async open(port: number): Promise<Keeping> {
+    return new Keeping(port, await connected(port));
   }
 
   /** Settles with the whole answer, head and body as received. */
-  send(request: string): Promise<Buffer> {
+  async send(request: string): Promise<Buffer> {
+    if (this.#socket.destroyed || this.#socket.readableEnded) {
+      this.#socket = await connected(this.#port);
+      this.#listen();
+    }
     this.#chunks = [];
     this.#bytes = 0;
     this.#length = undefined;
     this.#answer = Promise.withResolvers<Buffer>();
     this.#socket.write(request);
-    return this.#answer.promise;
+    return await this.#answer.promise;
   }
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
+    socket.on("data", (chunk) => this.#read(chunk));
+    socket.on("close", () => this.#answer?.reject(new Error("The server closed the connection.")));
+    socket.on("error", (error) => this.#answer?.reject(error));
   }
 
   #read(chunk: Buffer): void {
@@ -59,6 +66,14 @@ export class Keeping {
     this.#answer = undefined;
     answer?.resolve(this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks));
   }
+}
+
+function connected(port: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  return new Promise((resolve, reject) => {
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", reject);
+  });
 }
 
 function endsChunks(chunks: readonly Buffer[]): boolean {

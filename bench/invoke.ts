@@ -54,7 +54,11 @@ async function measure(context: BenchContext): Promise<readonly Reading[]> {
     bound: "at least",
     target,
     unit: "x",
-    detail: { perSecond: paired.first, peerPerSecond: paired.second, writes: writes.statements.length },
+    detail: {
+      perSecond: paired.first,
+      peerPerSecond: paired.second,
+      writes: writes.statements.length,
+    },
   });
   return [
     reading("against a bare Hono SSE handler of the same bytes", overStream, 0.15),

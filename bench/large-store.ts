@@ -26,7 +26,8 @@ export async function makeLongSessions(
   for (const session of Object.keys(lengths)) await writeSession(path, session, 200);
   settleStore(path);
   for (const [session, entries] of Object.entries(lengths)) lengthenSession(path, session, entries);
-  for (const [session, entries] of Object.entries(lengths)) await expectHead(path, session, entries);
+  for (const [session, entries] of Object.entries(lengths))
+    await expectHead(path, session, entries);
 }
 
 async function writeSession(path: string, id: string, prompts: number): Promise<void> {

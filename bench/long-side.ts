@@ -41,7 +41,7 @@ async function resumeOnce(target: Session, after: string): Promise<void> {
     if (type === "entry" && ++entries === behind) resolve();
     return true;
   };
-  const subscription = target.observe({ frame, end: resolve }, { after });
+  const subscription = target.observe({ frame, end: () => resolve() }, { after });
   await promise;
   subscription.close();
 }
@@ -61,7 +61,11 @@ answerParent({
     for (let repeat = 0; repeat < repeats; repeat++) {
       const requestId = `bench-${++sent}`;
       const began = performance.now();
-      const receipt = await session(id).send({ type: "prompt", requestId, text: "And the next row?" });
+      const receipt = await session(id).send({
+        type: "prompt",
+        requestId,
+        text: "And the next row?",
+      });
       admitting += performance.now() - began;
       await session(id).readSettlement(receipt.commandId!, { timeoutMs: 30_000 });
     }

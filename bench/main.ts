@@ -97,7 +97,12 @@ function printTable(lines: readonly Record<string, string>[]): void {
     Math.max(head.length, ...lines.map((line) => line[head]!.length)),
   );
   const print = (cells: readonly string[]) =>
-    console.log(cells.map((cell, at) => cell.padEnd(widths[at]!)).join("  ").trimEnd());
+    console.log(
+      cells
+        .map((cell, at) => cell.padEnd(widths[at]!))
+        .join("  ")
+        .trimEnd(),
+    );
   print(heads);
   for (const line of lines) print(heads.map((head) => line[head]!));
 }

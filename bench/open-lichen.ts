@@ -7,7 +7,7 @@ import { scriptedEngine } from "@lichen/runtime/testing";
 export interface OpenLichen {
   readonly owner: Owner;
   readonly agent: Agent;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export interface OpenLichenOptions {
@@ -41,7 +41,7 @@ export async function openLichen(
   return {
     owner,
     agent,
-    async close() {
+    close: async () => {
       await owner.close({ patienceMs: 0 });
       await file.close();
       lease.release();

@@ -3,11 +3,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+interface Frame {
+  readonly functionName: string;
+  readonly url: string;
+  readonly lineNumber: number;
+}
+
 interface Profile {
-  readonly nodes: readonly {
-    readonly id: number;
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
-  }[];
+  readonly nodes: readonly { readonly id: number; readonly callFrame: Frame }[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
 }
@@ -27,6 +30,8 @@ function summarize(title: string, path: string, top: number): void {
   const profile = JSON.parse(readFileSync(path, "utf8")) as Profile;
   const names = new Map(profile.nodes.map((node) => [node.id, nameOf(node.callFrame)]));
   const own = new Map<string, number>();
+  const rooms = new Map<string, number>();
+  const roomOf = new Map(profile.nodes.map((node) => [node.id, roomName(node.callFrame)]));
   let busy = 0;
   for (const [at, id] of profile.samples.entries()) {
     const name = names.get(id) ?? "?";
@@ -34,16 +39,34 @@ function summarize(title: string, path: string, top: number): void {
     const micros = profile.timeDeltas[at] ?? 0;
     busy += micros;
     own.set(name, (own.get(name) ?? 0) + micros);
+    const room = roomOf.get(id) ?? "?";
+    rooms.set(room, (rooms.get(room) ?? 0) + micros);
   }
   console.log(`\n${title}: ${(busy / 1_000).toFixed(0)} ms of work`);
-  const most = [...own].toSorted((a, b) => b[1] - a[1]).slice(0, top);
-  for (const [name, micros] of most)
-    console.log(`  ${((100 * micros) / busy).toFixed(1).padStart(5)} %  ${name}`);
+  printShares("by folder", rooms, busy, 14);
+  printShares("by function", own, busy, top);
 }
 
-function nameOf(frame: Profile["nodes"][number]["callFrame"]): string {
+function printShares(title: string, micros: Map<string, number>, of: number, top: number): void {
+  console.log(` ${title}`);
+  for (const [name, value] of [...micros].toSorted((a, b) => b[1] - a[1]).slice(0, top))
+    console.log(`  ${((100 * value) / of).toFixed(1).padStart(5)} %  ${name}`);
+}
+
+/** The folder of a function's file; native functions by their own name. */
+function roomName({ url, functionName }: Frame): string {
+  if (url === "") return `native ${functionName || "(anonymous)"}`;
+  if (url.startsWith("node:"))
+    return url.replace(/^node:(internal\/)?/, "node:").replace(/\/[^/]*$/, "");
+  return shortPath(url).replace(/\/[^/]*$/, "");
+}
+
+function shortPath(url: string): string {
+  return url.replace(/^file:\/\//, "").replace(/^.*\/(node_modules|packages|bench)\//, "$1/");
+}
+
+function nameOf(frame: Frame): string {
   const name = frame.functionName || "(anonymous)";
   if (frame.url === "") return name;
-  const short = frame.url.replace(/^file:\/\//, "").replace(/^.*\/(node_modules|packages|bench)\//, "$1/");
-  return `${name}  ${short}:${frame.lineNumber + 1}`;
+  return `${name}  ${shortPath(frame.url)}:${frame.lineNumber + 1}`;
 }

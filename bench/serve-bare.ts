@@ -97,8 +97,21 @@ app.get("/events", () => {
 app.post("/publish", async (context) => {
   const { requestId, text } = await context.req.json<{ requestId: string; text: string }>();
   const seq = ++published;
-  const data = { seq, id: `ent_bare_${seq}`, kind: "line", requestId, data: { text } };
-  const frame = encoder.encode(`event: entry\nid: bare.${seq}\ndata: ${JSON.stringify(data)}\n\n`);
+  // As many bytes as an entry of Lichen has.
+  const id = (of: number) => `ent_barehandler1_${of}`;
+  const at = new Date().toISOString();
+  const entry = {
+    seq,
+    id: id(seq),
+    at,
+    kind: "line",
+    requestId,
+    parent: id(seq - 1),
+    data: { text },
+  };
+  const frame = encoder.encode(
+    `event: entry\nid: barebare.${seq}\ndata: ${JSON.stringify(entry)}\n\n`,
+  );
   for (const reader of readers) reader.enqueue(frame);
   return context.json({ status: "accepted" }, 202);
 });

@@ -16,7 +16,7 @@ const report = (error: unknown): void => {
 };
 const platform = nodePlatform({ report });
 const { owner } = await openLichen(join(folder, "host.db"));
-const tokens = new HostTokens(folder, platform.now);
+const tokens = new HostTokens(folder, () => platform.now());
 let names: ReadonlySet<string> = new Set();
 const door = createDoor({
   owner: () => owner,

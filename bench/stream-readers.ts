@@ -15,7 +15,9 @@ export class StreamReaders {
   static async open(target: Target, count: number): Promise<StreamReaders> {
     const readers = new StreamReaders();
     for (let opened = 0; opened < count; opened += 50) {
-      const some = Array.from({ length: Math.min(50, count - opened) }, () => readers.#open(target));
+      const some = Array.from({ length: Math.min(50, count - opened) }, () =>
+        readers.#open(target),
+      );
       await Promise.all(some);
     }
     return readers;

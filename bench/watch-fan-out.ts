@@ -6,7 +6,8 @@ import { Keeping, postRequest, requestRate, type Target } from "./http-load.ts";
 import { interleaved } from "./statistics.ts";
 import { StreamReaders } from "./stream-readers.ts";
 
-const text = "A line of the length that people write when they tell an agent something, and a bit. ".repeat(2);
+const text =
+  "A line of the length that people write when they tell an agent something, and a bit. ".repeat(2);
 
 export const fanOutFigure: Figure = {
   number: 4,
@@ -95,7 +96,9 @@ class Audience {
     const before = await this.#server.cpu();
     const delivered = this.#readers.delivered;
     for (let event = 1; event <= events; event++) {
-      await requestRate([this.#speaker], 1, () => postRequest(this.#publish, lineOf(++this.#spoken)));
+      await requestRate([this.#speaker], 1, () =>
+        postRequest(this.#publish, lineOf(++this.#spoken)),
+      );
       await this.#readers.reach(delivered + event * this.#count);
     }
     const after = await this.#server.cpu();

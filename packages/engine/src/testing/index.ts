@@ -1,3 +1,10 @@
+export {
+  type EngineScript,
+  type Move,
+  scriptedEngine,
+  type ScriptedEngineOptions,
+  type ScriptedToolCall,
+} from "@lichen/runtime/testing";
 export type { Wire } from "./encoding.ts";
 export {
   type Ending,
