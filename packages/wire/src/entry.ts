@@ -69,6 +69,8 @@ export const entryData = {
     usage: Usage,
     toolCalls: z.int().nonnegative(),
     diagnostic: z.string().optional(),
+    /** It failed by what may pass: the same prompt may well succeed later. */
+    retryable: z.literal(true).optional(),
     /** What the command was when it ended: waiting, running, or part of another command's run. */
     was: z.enum(["pending", "running", "joined"]),
     /** A cancelled command's terminal carries the cancellation's metadata. */

@@ -91,11 +91,18 @@ function stateOf(info: SessionInfo): SessionInfo["state"] {
 
 /** What one entry does to a baseline. */
 export function foldBaseline(before: Baseline, recorded: Entry): Baseline {
+  return {
+    ...foldAroundEntries(before, recorded),
+    ...bounded([...before.entries, recorded], before.more),
+  };
+}
+
+/** The same for all but the entries, whose bound costs a pass over them: for a reader that keeps entries its own way. */
+export function foldAroundEntries(before: Baseline, recorded: Entry): Baseline {
   const after: Baseline = {
     ...before,
     head: recorded.seq,
     session: projectSession(before.session, recorded),
-    ...bounded([...before.entries, recorded], before.more),
   };
   const entry = known(recorded);
   if (!entry) return after;

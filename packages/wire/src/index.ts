@@ -32,6 +32,7 @@ export {
   bounded,
   cut,
   describeBlob,
+  foldAroundEntries,
   foldBaseline,
   pendingOf,
   projectSession,

@@ -127,6 +127,8 @@ export const Settlement = z.object({
   usage: Usage,
   toolCalls: z.int().nonnegative(),
   diagnostic: z.string().optional(),
+  /** It failed by what may pass (load, the network): the same prompt may well succeed later. */
+  retryable: z.literal(true).optional(),
   meta: JsonObject.optional(),
   at: z.string(),
 });

@@ -1,7 +1,13 @@
 // `lichen info`: what an agent folder holds, what is wrong with it, where its state is and whether a host serves it.
 
 import { createModels, type ModelChoice } from "@lichen/engine";
-import { connectHost, loadDefinition, type LoadedDefinition } from "@lichen/server/node";
+import { fileCredentials } from "@lichen/engine/node";
+import {
+  connectHost,
+  credentialsPath,
+  loadDefinition,
+  type LoadedDefinition,
+} from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { modelNamed, variable } from "../model-name.ts";
@@ -34,6 +40,7 @@ type Model =
 async function modelOf(input: Input, { definition, modelsJson }: LoadedDefinition): Promise<Model> {
   const models = createModels({
     env: variable,
+    credentials: fileCredentials(credentialsPath()),
     ...(modelsJson === undefined ? {} : { modelsJson }),
   });
   const asked =

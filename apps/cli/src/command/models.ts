@@ -2,6 +2,8 @@
 
 import { readFile } from "node:fs/promises";
 import { createModels, demoSpec } from "@lichen/engine";
+import { fileCredentials } from "@lichen/engine/node";
+import { credentialsPath } from "@lichen/server/node";
 import type { Input } from "../command.ts";
 import { loadEnvironment } from "../environment.ts";
 import type { Terminal } from "../terminal.ts";
@@ -11,6 +13,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const modelsJson = await readFile("models.json", "utf8").catch(() => undefined);
   const models = createModels({
     env: (name) => process.env[name],
+    credentials: fileCredentials(credentialsPath()),
     ...(modelsJson === undefined ? {} : { modelsJson }),
   });
   const search = input.argument("search");

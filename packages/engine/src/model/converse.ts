@@ -26,6 +26,8 @@ export async function converse(turn: Turn): Promise<Result> {
 
 class Conversation {
   readonly #turn: Turn;
+  /** Whether the newest request failed by what may pass. */
+  #isTransient: () => boolean = () => false;
   readonly #loop: Loop;
   readonly #shown: Shown;
   readonly #calls: Calls;
@@ -55,7 +57,12 @@ class Conversation {
       if (!cut) return this.#result();
       const compacted = await summarise(this.#turn, cut, { automatic: true });
       run.signal.throwIfAborted();
-      if (!compacted.entry) return { terminal: "failed", diagnostic: compacted.diagnostic };
+      if (!compacted.entry)
+        return {
+          terminal: "failed",
+          diagnostic: compacted.diagnostic,
+          retryable: compacted.isTransient,
+        };
       await run.append([compacted.entry]);
     }
   }
@@ -124,7 +131,7 @@ class Conversation {
 
   readonly #stream: StreamFn = (model, context, options) => {
     const { host, run } = this.#turn;
-    const { stream } = streamWithRetry({
+    const { stream, transient } = streamWithRetry({
       model,
       policy: host.retry,
       after: host.after,
@@ -134,6 +141,7 @@ class Conversation {
         run.partial({ retrying: { ...retry, reason: diagnosticOf(retry.reason) } }),
       wasted: (usage) => run.addUsage(usageOf(usage)),
     });
+    this.#isTransient = transient;
     return stream;
   };
 
@@ -210,6 +218,7 @@ class Conversation {
     return {
       terminal: "failed",
       diagnostic,
+      retryable: !answer && this.#isTransient(),
       ...(message ? this.#kept(message, diagnostic) : {}),
     };
   }

@@ -61,7 +61,12 @@ async function compactNow(turn: Turn): Promise<Result> {
     instructions: turn.work.text,
   });
   if (turn.run.signal.aborted) return { terminal: "cancelled" };
-  if (!compacted.entry) return { terminal: "failed", diagnostic: compacted.diagnostic };
+  if (!compacted.entry)
+    return {
+      terminal: "failed",
+      diagnostic: compacted.diagnostic,
+      retryable: compacted.isTransient,
+    };
   const messages = cut.before.filter((entry) => entry.kind !== "compaction").length;
   const before = tokensOf(cut.before);
   const after = tokensOfText(textOf(compacted.entry.data.summary));

@@ -82,6 +82,8 @@ export interface Result {
   readonly answer?: string;
   /** Why it failed: one line, no secrets; cut at 1,024 characters. */
   readonly diagnostic?: string;
+  /** Of a failure: by what may pass, so that the same prompt may well succeed later. */
+  readonly retryable?: boolean;
   /** Written in the transaction of the settlement: a last message costs no commit of its own. */
   readonly entries?: readonly Draft[];
 }

@@ -21,6 +21,7 @@ export function settlementOf(sql: Sql, key: string, command: CommandRow): Settle
     usage: data.usage,
     toolCalls: data.toolCalls,
     ...(data.diagnostic === undefined ? {} : { diagnostic: data.diagnostic }),
+    ...(data.retryable === undefined ? {} : { retryable: data.retryable }),
     ...(data.meta === undefined ? {} : { meta: data.meta }),
     at: instant(row.at),
   };

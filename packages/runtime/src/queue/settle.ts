@@ -66,6 +66,7 @@ export function settleRun(
       toolCalls: command.calls,
       was: "running",
       ...(diagnostic ? { diagnostic: oneLine(diagnostic) } : {}),
+      ...(terminal === "failed" && result.retryable ? { retryable: true } : {}),
       ...(meta ? { meta } : {}),
     },
   });

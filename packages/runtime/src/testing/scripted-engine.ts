@@ -59,7 +59,7 @@ export type Move =
   | { readonly steers: true }
   /** Entries as they are: a compaction, a changed setting. */
   | { readonly append: readonly Draft[] }
-  | { readonly fail: string }
+  | { readonly fail: string; readonly retryable?: boolean }
   | { readonly throws: string }
   /** Ends only when the run is aborted. */
   | { readonly hang: true };
@@ -135,7 +135,11 @@ async function play(moves: readonly Move[], work: Work, run: Run): Promise<Resul
     } else if ("append" in move) {
       await run.append(move.append);
     } else if ("fail" in move) {
-      return { terminal: "failed", diagnostic: move.fail };
+      return {
+        terminal: "failed",
+        diagnostic: move.fail,
+        ...(move.retryable === undefined ? {} : { retryable: move.retryable }),
+      };
     } else if ("throws" in move) {
       throw new Error(move.throws);
     } else {

@@ -9,13 +9,14 @@ import {
   type Models,
   type Tool,
 } from "@lichen/engine";
-import { createCodingTools, openSandbox, type Sandbox } from "@lichen/engine/node";
+import { createCodingTools, fileCredentials, openSandbox, type Sandbox } from "@lichen/engine/node";
 import type { Engine } from "@lichen/runtime";
 import { Fault } from "@lichen/wire";
 import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
 import { findAgent, realDirectory } from "../folder/host/find-agent.ts";
+import { credentialsPath } from "./state-dir.ts";
 
 export interface FolderAgentOptions {
   /** The directory pointed at. */
@@ -70,6 +71,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
       createModels({
         ...(first.modelsJson === undefined ? {} : { modelsJson: first.modelsJson }),
         env: options.env,
+        credentials: fileCredentials(credentialsPath()),
         after: options.after,
       });
     let config = first.definition.config;

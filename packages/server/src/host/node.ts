@@ -22,4 +22,4 @@ export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-no
 export { onStopSignal } from "./drain.ts";
 export { type Connection, connectHost, readHostFile } from "./host-file.ts";
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
-export { hostsDir } from "./state-dir.ts";
+export { credentialsPath, hostsDir } from "./state-dir.ts";

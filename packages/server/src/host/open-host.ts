@@ -1,7 +1,6 @@
 // A host: a state directory, its store, and the agents of the given folders in it. What `lichen start` serves and what
 // a command opens by itself when no host runs.
 
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Models } from "@lichen/engine";
 import type { Agent, Owner, Platform } from "@lichen/runtime";
@@ -85,7 +84,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     cwd: place.cwd,
     model,
     // The states of this user's other hosts hold tokens like this one's.
-    protectedPaths: [stateDir, ...[hostsDir()].filter((path) => existsSync(path))],
+    protectedPaths: [stateDir, hostsDir()],
     after: whileWorking,
     env,
     models: options.models,

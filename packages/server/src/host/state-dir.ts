@@ -27,6 +27,11 @@ export function hostsDir(): string {
   return join(base, "lichen");
 }
 
+/** Where this user's keys and logins for model providers lie, one file for all hosts. */
+export function credentialsPath(): string {
+  return join(hostsDir(), "credentials.json");
+}
+
 /** Makes the directory, 0700. */
 export function makeStateDir(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });

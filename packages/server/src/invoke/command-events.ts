@@ -8,7 +8,6 @@
 
 import type { AgentEvent, Json, Partial } from "@lichen/wire";
 import { abortedCode, interruptedCode } from "./contract.ts";
-import { isPassing } from "./passing-failure.ts";
 import type { Step } from "./step.ts";
 
 export class CommandEvents {
@@ -153,10 +152,7 @@ function terminalOf(settled: Extract<Step, { type: "settled" }>): AgentEvent {
       return { type: "completed", data: { usage } };
     }
     case "failed":
-      return failed(
-        "The run failed and gave no reason.",
-        diagnostic !== undefined && isPassing(diagnostic),
-      );
+      return failed("The run failed and gave no reason.", settled.retryable === true);
     case "cancelled":
       return failed("The command was cancelled.", false, abortedCode);
     case "interrupted":

@@ -102,9 +102,9 @@ export class Following {
   async #settledBefore(): Promise<boolean> {
     const settlement = await this.#session.readSettlement(this.#commandId);
     if (!settlement) return false;
-    const { terminal, answer, usage, diagnostic } = settlement;
+    const { terminal, answer, usage, diagnostic, retryable } = settlement;
     this.#outbox.push(
-      ...this.#events.step({ type: "settled", terminal, answer, usage, diagnostic }),
+      ...this.#events.step({ type: "settled", terminal, answer, usage, diagnostic, retryable }),
     );
     this.#drain();
     return true;

@@ -35,6 +35,7 @@ export type Step =
       readonly answer: string;
       readonly usage: Usage;
       readonly diagnostic: string | undefined;
+      readonly retryable: boolean | undefined;
     };
 
 interface CallKey {
@@ -115,13 +116,14 @@ function toStep(entry: KnownEntry, blobs: Blobs): Step | undefined {
     };
   }
   if (entry.kind === "run.settled") {
-    const { terminal, usage, diagnostic } = entry.data;
+    const { terminal, usage, diagnostic, retryable } = entry.data;
     return {
       type: "settled",
       terminal,
       answer: whole(entry.data.answer, blobs),
       usage,
       diagnostic,
+      retryable,
     };
   }
   return undefined;

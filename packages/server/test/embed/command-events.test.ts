@@ -1,7 +1,6 @@
 import type { AgentEvent, Usage } from "@lichen/wire";
 import { expect, test } from "vitest";
 import { CommandEvents } from "../../src/invoke/command-events.ts";
-import { isPassing } from "../../src/invoke/passing-failure.ts";
 import type { Step } from "../../src/invoke/step.ts";
 
 const said = (text: string, thinking = ""): Step => ({
@@ -12,12 +11,17 @@ const said = (text: string, thinking = ""): Step => ({
   calls: [],
 });
 const usage: Usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, cost: 0.5 };
-const settled = (terminal: "completed" | "interrupted" | "outcome_unknown", answer = ""): Step => ({
+const settled = (
+  terminal: "completed" | "failed" | "interrupted" | "outcome_unknown",
+  answer = "",
+  retryable?: boolean,
+): Step => ({
   type: "settled",
   terminal,
   answer,
   usage,
   diagnostic: undefined,
+  retryable,
 });
 const deltas = (events: AgentEvent[]) =>
   events.flatMap((event) => ("delta" in event ? [`${event.type}:${event.delta}`] : []));
@@ -111,19 +115,8 @@ test("[I7] each attempt is told once, and each unhappy end by its code", () => {
 });
 
 test("[I7] a failure of load or of the network may pass, one of the request does not", () => {
-  for (const passing of [
-    "429 too fast",
-    "HTTP 503",
-    "read ECONNRESET",
-    "Overloaded",
-    "it timed out",
-  ])
-    expect([passing, isPassing(passing)]).toEqual([passing, true]);
-  for (const lasting of [
-    "401 bad key",
-    "max 512 tokens",
-    "context window exceeded",
-    "No such model",
-  ])
-    expect([lasting, isPassing(lasting)]).toEqual([lasting, false]);
+  for (const retryable of [true, undefined] as const)
+    expect(new CommandEvents().step(settled("failed", "", retryable))).toMatchObject([
+      { type: "failed", retryable: retryable === true },
+    ]);
 });

@@ -97,7 +97,7 @@ test("[I6] a busy session refuses with session_busy, or takes the prompt after i
 });
 
 test("[I7] how a run ended is told: failed with its reason, aborted by another, interrupted by a closing host", async () => {
-  await using failing = await open([{ fail: "429: slow down" }]);
+  await using failing = await open([{ fail: "429: slow down", retryable: true }]);
   const failed = await all(invokeOf(failing.agent).invoke({ session: "s" }, { text: "x" }));
   expect(failed).toEqual([{ type: "failed", details: "429: slow down", retryable: true }]);
 

@@ -4,7 +4,12 @@
 //   `lichen` is always the host's: a second copy would be another program. `zod` is the folder's own where it has one inside it.
 
 import { existsSync, readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
+import {
+  registerHooks,
+  type ResolveFnOutput,
+  type ResolveHookContext,
+  type ResolveHookSync,
+} from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { LoadedCode } from "./loaded-code.ts";
@@ -14,26 +19,38 @@ export function lendOwnModules(dir: string, loaded: LoadedCode): () => void {
   const below = pathToFileURL(join(dir, "/")).href;
   const host = pathToFileURL(join(packageRoot(), "package.json")).href;
   const hooks = registerHooks({
-    resolve(specifier, context, next) {
-      const { parentURL } = context;
-      const find = () => next(specifier, context);
-      if (parentURL === undefined || !loaded.owns(parentURL))
-        return specifier.startsWith(below) ? loaded.note(specifier, below, find) : find();
-      const isLent = /^(lichen|zod)(\/|$)/.test(specifier) && parentURL.startsWith(below);
-      if (!isLent) return loaded.note(specifier, parentURL, find);
-      const fromHost = () => next(specifier, { ...context, parentURL: host });
-      if (specifier.startsWith("lichen")) return fromHost();
-      try {
-        const own = find();
-        return own.url.startsWith(below)
-          ? loaded.note(specifier, parentURL, () => own)
-          : fromHost();
-      } catch {
-        return fromHost();
-      }
-    },
+    resolve: (specifier, context, next) => asModule(below, resolve(specifier, context, next)),
   });
   return () => hooks.deregister();
+
+  function resolve(
+    specifier: string,
+    context: ResolveHookContext,
+    next: Parameters<ResolveHookSync>[2],
+  ): ResolveFnOutput {
+    const { parentURL } = context;
+    const find = () => next(specifier, context);
+    if (parentURL === undefined || !loaded.owns(parentURL))
+      return specifier.startsWith(below) ? loaded.note(specifier, below, find) : find();
+    const isLent = /^(lichen|zod)(\/|$)/.test(specifier) && parentURL.startsWith(below);
+    if (!isLent) return loaded.note(specifier, parentURL, find);
+    const fromHost = () => next(specifier, { ...context, parentURL: host });
+    if (specifier.startsWith("lichen")) return fromHost();
+    try {
+      const own = find();
+      return own.url.startsWith(below) ? loaded.note(specifier, parentURL, () => own) : fromHost();
+    } catch {
+      return fromHost();
+    }
+  }
+}
+
+// A folder without a package.json says nothing of its files' format; Node would parse each twice and warn.
+function asModule(below: string, found: ResolveFnOutput): ResolveFnOutput {
+  if (found.format || !found.url.startsWith(below)) return found;
+  const path = new URL(found.url).pathname;
+  if (path.endsWith(".ts")) return { ...found, format: "module-typescript" };
+  return path.endsWith(".js") ? { ...found, format: "module" } : found;
 }
 
 /** The directory of the package `lichen`, in a clone and installed alike. */
