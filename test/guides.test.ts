@@ -7,6 +7,7 @@
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -22,7 +23,9 @@ test.for(pages)(
   { timeout: 120_000 },
   async (path) => {
     await using reader = await Reader.sitDown(path === "README.md" ? repository : undefined);
-    const steps = stepsOf(await readFile(join(repository, path), "utf8"));
+    const page = await readFile(join(repository, path), "utf8");
+    // The port a guide uses may be taken here.
+    const steps = stepsOf(page.replaceAll("7411", String(await freePort())));
     expect(steps.filter(({ kind }) => kind === "type")).not.toEqual([]);
     for (const step of steps) await reader.follow(step);
   },
@@ -103,7 +106,9 @@ class Reader implements AsyncDisposable {
 
   /** Settles when the program says where it listens. */
   async #keep(script: string): Promise<string> {
-    const { process: shell, ended } = this.#shell(script);
+    // What stays open ends with this process, however that ends.
+    const guard = `(while kill -0 ${process.pid}; do sleep 1; done; kill 0) >/dev/null 2>&1 &`;
+    const { process: shell, ended } = this.#shell(`${guard}\n${script}`);
     let printed = "";
     const listening = new Promise<void>((resolve) => {
       shell.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -145,6 +150,14 @@ class Reader implements AsyncDisposable {
     }
     await rm(this.#home, { recursive: true, force: true });
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  return port;
 }
 
 function linesOf(text: string): string[] {
