@@ -16,6 +16,11 @@ export class Clock {
     };
   }
 
+  /** Time passes in the middle of something: nothing is woken by that. */
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+
   /** When the earliest timer is due. */
   due(): number | undefined {
     return this.#timers.length === 0 ? undefined : Math.min(...this.#timers.map((it) => it.at));

@@ -16,6 +16,8 @@ import type { WithSql } from "./sql.contract.ts";
 import { steersContract } from "./steers.contract.ts";
 import { withdrawContract } from "./withdraw.contract.ts";
 
+import { writerContract } from "./writer.contract.ts";
+
 export function coreContract(host: string, withSql: WithSql): void {
   admissionContract(host, withSql);
   withdrawContract(host, withSql);
@@ -31,4 +33,5 @@ export function coreContract(host: string, withSql: WithSql): void {
   hostStreamContract(host, withSql);
   directoryContract(host, withSql);
   treeContract(host, withSql);
+  writerContract(host, withSql);
 }

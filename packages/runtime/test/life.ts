@@ -16,6 +16,8 @@ export class Life {
   trouble: ((statement: string) => Error | undefined) | undefined;
   /** Outermost transactions that were committed. */
   commits = 0;
+  /** So many of the next commits fail and lose their whole transaction. */
+  losesCommits = 0;
   readonly #base: Sql;
   #isDead = false;
   #depth = 0;
@@ -113,7 +115,14 @@ export class Life {
     this.#depth++;
     let value: T;
     try {
-      value = this.#base.transact(body);
+      value = this.#base.transact(() => {
+        const answer = body();
+        if (this.#depth === 1 && this.losesCommits > 0) {
+          this.losesCommits--;
+          throw new Error("the whole transaction was lost");
+        }
+        return answer;
+      });
     } finally {
       this.#depth--;
     }
