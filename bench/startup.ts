@@ -78,11 +78,13 @@ async function toListening(
   env: NodeJS.ProcessEnv,
 ): Promise<{ ms: number; residentBytes: number }> {
   const began = performance.now();
-  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
   const line = once(createInterface({ input: child.stdout }), "line");
   const ended = exited.then(([code]) => {
-    throw new Error(`lichen start ended with ${code} before it listened.`);
+    throw new Error(`lichen start ended with ${code} before it listened: ${said}`);
   });
   try {
     await Promise.race([line, ended]);
