@@ -1,19 +1,9 @@
 import { expect } from "vitest";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import {
-  entriesOf,
-  gate,
-  kindsOf,
-  line,
-  onStage,
-  prompt,
-  refusal,
-  run,
-  sent,
-  settled,
-} from "./stage.ts";
+import { entriesOf, gate, kindsOf, line, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 /** What admission promises on any host. */
 export function admissionContract(host: string, withSql: WithSql): void {

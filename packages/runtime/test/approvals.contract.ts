@@ -3,8 +3,9 @@ import { expect } from "vitest";
 import type { Answer, Session } from "../src/index.ts";
 import { type EngineScript, scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, kindsOf, onStage, prompt, refusal, sent, settled } from "./stage.ts";
+import { entriesOf, kindsOf, prompt, refusal, sent, settled } from "./stage.ts";
 
 type Approval = Baseline["approvals"][number];
 

@@ -3,8 +3,9 @@ import { expect } from "vitest";
 import type { Engine, Outcome, Run } from "../src/index.ts";
 import { scriptedEngine, textOutcome } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, kindsOf, onStage, prompt, refusal, run, sent, settled } from "./stage.ts";
+import { entriesOf, gate, kindsOf, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 /** An engine whose every run is the test's own function. */
 function engineThat(does: (run: Run) => Promise<unknown>): Engine {

@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, kindsOf, onStage, prompt, refusal, run, sent, settled } from "./stage.ts";
+import { entriesOf, gate, kindsOf, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 const cancel = (requestId: string, commandId: string, onlyIfPending?: boolean) => ({
   type: "cancel" as const,

@@ -6,6 +6,7 @@ import { metadataContract } from "./metadata.contract.ts";
 import { queueContract } from "./queue.contract.ts";
 import { callsContract } from "./calls.contract.ts";
 import { approvalsContract } from "./approvals.contract.ts";
+import { readContract } from "./read.contract.ts";
 import { recoveryContract } from "./recovery.contract.ts";
 import { settlementContract } from "./settlement.contract.ts";
 import { watchContract } from "./watch.contract.ts";
@@ -34,4 +35,5 @@ export function coreContract(host: string, withSql: WithSql): void {
   directoryContract(host, withSql);
   treeContract(host, withSql);
   writerContract(host, withSql);
+  readContract(host, withSql);
 }

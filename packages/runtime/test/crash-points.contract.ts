@@ -1,4 +1,3 @@
-import type { JsonObject } from "@lichen/wire";
 import { expect, test } from "vitest";
 import type { Move } from "../src/testing/index.ts";
 import { turns } from "./clock.ts";
@@ -20,14 +19,15 @@ interface Flow {
 
 /** What was acknowledged, by request id: it must be acknowledged alike for ever. */
 class Told {
-  readonly #receipts = new Map<string, JsonObject>();
+  readonly #receipts = new Map<string, object>();
 
-  async tell(requestId: string, sending: Promise<object>): Promise<JsonObject> {
-    const { replay: _, ...receipt } = (await sending) as JsonObject;
+  async tell<T extends object>(requestId: string, sending: Promise<T>): Promise<T> {
+    const answer = await sending;
+    const { replay: _, ...receipt } = answer as T & { replay?: true };
     const earlier = this.#receipts.get(requestId);
     if (earlier) expect(receipt).toEqual(earlier);
     this.#receipts.set(requestId, receipt);
-    return receipt;
+    return answer;
   }
 }
 
@@ -85,7 +85,7 @@ const flows: readonly Flow[] = [
       (life, told) => allowAll(life, told, 2),
       async (life, told) => {
         const { commandId } = await told.tell("p", life.session().send(prompt("p")));
-        expect(await settledAs(life, String(commandId))).toBe("completed");
+        expect(await settledAs(life, commandId!)).toBe("completed");
       },
     ],
     check: async (life, effects) => {
@@ -127,9 +127,7 @@ const flows: readonly Flow[] = [
         const { commandId } = await told.tell("next", life.session().send(prompt("next")));
         await told.tell(
           "cancel",
-          life
-            .session()
-            .send({ type: "cancel", requestId: "cancel", commandId: String(commandId) }),
+          life.session().send({ type: "cancel", requestId: "cancel", commandId: commandId! }),
         );
       },
       (life, told) => told.tell("fence", life.session().withdraw("fence")),
@@ -139,7 +137,7 @@ const flows: readonly Flow[] = [
       (life, told) => told.tell("final", life.session().send(prompt("final"))),
       async (life, told) => {
         const { commandId } = await told.tell("final", life.session().send(prompt("final")));
-        expect(await settledAs(life, String(commandId))).toBe("completed");
+        expect(await settledAs(life, commandId!)).toBe("completed");
       },
     ],
     check: async (life) => {
@@ -179,7 +177,7 @@ const flows: readonly Flow[] = [
           "p",
           life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "aGk=" }] })),
         );
-        expect(await settledAs(life, String(commandId))).toBe("completed");
+        expect(await settledAs(life, commandId!)).toBe("completed");
       },
       (life) => life.session().change({ title: "renamed" }),
       (life, told) =>
@@ -196,7 +194,7 @@ const flows: readonly Flow[] = [
         const { commandId } = await told.tell("again", life.session("f").send(prompt("again")));
         const settlement = await life
           .session("f")
-          .readSettlement(String(commandId), { timeoutMs: 30_000 });
+          .readSettlement(commandId!, { timeoutMs: 30_000 });
         expect(settlement!.answer).toHaveLength(40_000);
       },
     ],

@@ -2,19 +2,9 @@ import { expect } from "vitest";
 import type { TranscriptEntry } from "../src/index.ts";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import {
-  entriesOf,
-  gate,
-  kindsOf,
-  line,
-  onStage,
-  prompt,
-  refusal,
-  run,
-  sent,
-  settled,
-} from "./stage.ts";
+import { entriesOf, gate, kindsOf, line, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 /** What the directory of sessions, their log and their tree promise on any host. */
 export function directoryContract(host: string, withSql: WithSql): void {

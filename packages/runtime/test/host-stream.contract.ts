@@ -2,8 +2,9 @@ import { expect } from "vitest";
 import type { HostFrame } from "../src/index.ts";
 import { turns, until } from "./clock.ts";
 import type { Life } from "./life.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { gate, line, onStage, prompt, run, sent, settled } from "./stage.ts";
+import { gate, line, prompt, run, sent, settled } from "./stage.ts";
 
 interface Reading {
   readonly frames: HostFrame[];

@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import type { MetaRules } from "../src/index.ts";
 import { until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, line, onStage, prompt, refusal, sent, settled } from "./stage.ts";
+import { entriesOf, gate, line, prompt, refusal, sent, settled } from "./stage.ts";
 
 const byAuthor: MetaRules = { identityPath: "$.author.id" };
 const of = (id: string, name = "Kim") => ({ author: { id, name } });

@@ -2,8 +2,9 @@ import { expect } from "vitest";
 import type { Engine } from "../src/index.ts";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, kindsOf, onStage, prompt, refusal, run, sent, settled } from "./stage.ts";
+import { entriesOf, gate, kindsOf, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 /** An engine that counts what runs at once, and holds every run until the test lets it go. */
 function counted(): { engine: Engine; most: number; order: string[]; free: () => void } {
@@ -369,6 +370,34 @@ export function queueContract(host: string, withSql: WithSql): void {
       expect(ends[0]!.diagnostic).toBe("thrown in the face");
       expect(ends[1]!.diagnostic).toHaveLength(1_024);
       expect(stage.reports.splice(0).length).toBeGreaterThan(0);
+    },
+  );
+
+  check(
+    "[A19] what an engine opens by itself has its place in the queue, also when that is full",
+    async (stage) => {
+      const held = gate();
+      let open: (() => Promise<{ commandId: string }>) | undefined;
+      const inner = scriptedEngine([{ gate: held.opened }, { say: "ok" }]);
+      const life = await stage.open({
+        engine: {
+          ...inner,
+          open: (session, house) => {
+            open = () => house.outside({ source: "harness", text: "woke up" });
+            return inner.open(session, house);
+          },
+        },
+      });
+      const session = life.session();
+      await sent(session, prompt("first"));
+      await until(() => open !== undefined, "the engine is open");
+      await Promise.all(Array.from({ length: 256 }, (_, n) => sent(session, prompt(`r${n}`))));
+      expect(await refusal(session.send(prompt("more")))).toBe("capacity");
+      const { commandId } = await open!();
+      held.open();
+      expect((await settled(session, commandId)).terminal).toBe("completed");
+      const started = (await entriesOf(session)).filter((it) => it.kind === "run.started");
+      expect(started.at(-1)!.commandId).toBe(commandId);
     },
   );
 

@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import { type EngineScript, type Move, scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, kindsOf, onStage, prompt, sent, settled } from "./stage.ts";
+import { entriesOf, gate, kindsOf, prompt, sent, settled } from "./stage.ts";
 
 type Label = "read" | "write";
 

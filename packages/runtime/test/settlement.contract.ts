@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { gate, onStage, prompt, refusal, run, sent, settled } from "./stage.ts";
+import { gate, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 const usage = (n: number) => ({
   input: n,

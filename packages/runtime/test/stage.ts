@@ -1,13 +1,11 @@
 // A stage for the owner's suites: one database of a host, one clock, and the lives of owners that follow each other.
 
 import type { Baseline, Command, CommandOf, Entry, Settlement } from "@lichen/wire";
-import { expect, test } from "vitest";
-import type { Agent, Engine, MetaRules, Session, Sql } from "../src/index.ts";
+import type { Engine, MetaRules, Session, Sql } from "../src/index.ts";
 import { openOwner } from "../src/index.ts";
 import { type EngineScript, scriptedEngine } from "../src/testing/index.ts";
 import { Clock } from "./clock.ts";
 import { Life } from "./life.ts";
-import type { WithSql } from "./sql.contract.ts";
 
 export interface LifeOptions {
   readonly engine?: Engine | EngineScript;
@@ -24,10 +22,12 @@ export class Stage {
   /** What the owners told their platform; a test takes out what it expects. */
   readonly reports: unknown[] = [];
   readonly #lives: Life[] = [];
-  #ids = 0;
+  #ids: number;
 
-  constructor(sql: Sql) {
+  /** `ids` is where made-up ids begin: another place for a database that an earlier stage wrote. */
+  constructor(sql: Sql, ids = 0) {
     this.sql = sql;
+    this.#ids = ids;
   }
 
   /** A further owner of the same store. Whoever lives already goes on living: `die` or `close` it first. */
@@ -55,23 +55,6 @@ function engineOf(given: Engine | EngineScript | undefined): Engine {
   return given === undefined || typeof given === "function" || Array.isArray(given)
     ? scriptedEngine(given as EngineScript | undefined)
     : (given as Engine);
-}
-
-export type Check = (name: string, body: (stage: Stage) => Promise<void>) => void;
-
-/** Makes tests that get a stage on an empty database of a host, and fail where something unexpected was reported. */
-export function onStage(host: string, withSql: WithSql): Check {
-  return (name, body) =>
-    test(`${name} (${host})`, () =>
-      withSql(async (sql) => {
-        const stage = new Stage(sql);
-        try {
-          await body(stage);
-          expect(stage.reports).toEqual([]);
-        } finally {
-          stage.end();
-        }
-      }));
 }
 
 export function prompt(
@@ -133,5 +116,3 @@ export function gate<T = void>(): { readonly opened: Promise<T>; open(value: T):
   const { promise, resolve } = Promise.withResolvers<T>();
   return { opened: promise, open: resolve };
 }
-
-export type { Agent };

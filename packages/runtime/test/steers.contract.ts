@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { until } from "./clock.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, line, onStage, prompt, sent, settled } from "./stage.ts";
+import { entriesOf, gate, line, prompt, sent, settled } from "./stage.ts";
 
 /** What steers and lines promise on any host. */
 export function steersContract(host: string, withSql: WithSql): void {

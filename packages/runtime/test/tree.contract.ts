@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import type { TranscriptEntry } from "../src/index.ts";
 import { scriptedEngine } from "../src/testing/index.ts";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { entriesOf, gate, line, onStage, prompt, refusal, run, sent, settled } from "./stage.ts";
+import { entriesOf, gate, line, prompt, refusal, run, sent, settled } from "./stage.ts";
 
 /** What the tree of messages and the transcript promise on any host. */
 export function treeContract(host: string, withSql: WithSql): void {

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
+import { onStage } from "./on-stage.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { kindsOf, line, onStage, prompt, refusal, run, sent } from "./stage.ts";
+import { kindsOf, line, prompt, refusal, run, sent } from "./stage.ts";
 
 /** What withdrawing a request promises on any host. */
 export function withdrawContract(host: string, withSql: WithSql): void {
