@@ -71,6 +71,7 @@ export class Owner {
         platform.randomId(8),
         () => this.#hostBaseline(),
         () => writer.pending(),
+        (error) => platform.report(error),
       ),
       (sid) => {
         const partial = coordinator.liveRun(sid)?.currentPartial;

@@ -257,7 +257,17 @@ export function admissionContract(host: string, withSql: WithSql): void {
     const life = await stage.open({ capacity: 0 });
     const composed = `${"é".repeat(127)}é`;
     const decomposed = "e\u0301".repeat(85);
-    const ids = [composed, decomposed, "x".repeat(256), "X".repeat(256), "…/../etc", "a", "a "];
+    const ids = [
+      composed,
+      decomposed,
+      "x".repeat(256),
+      "X".repeat(256),
+      "…/../etc",
+      "__proto__",
+      "constructor",
+      "a",
+      "a ",
+    ];
     for (const id of ids) {
       await life.session(id).send(prompt(id, { text: id }));
       expect((await life.session(id).info()).session).toBe(id);

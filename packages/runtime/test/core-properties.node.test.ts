@@ -3,6 +3,7 @@
 import { openSql } from "../src/host/node/index.ts";
 import { foldLawContract } from "./fold-law.contract.ts";
 import { modelContract } from "./model.contract.ts";
+import { placesContract } from "./places.contract.ts";
 import type { WithSql } from "./sql.contract.ts";
 
 const inMemory: WithSql = async (body) => {
@@ -16,3 +17,4 @@ const inMemory: WithSql = async (body) => {
 
 foldLawContract("in memory", inMemory, 60);
 modelContract("in memory", inMemory, 150);
+placesContract("in memory", inMemory, 120);

@@ -175,6 +175,50 @@ export function recoveryContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check("[R3] usage that is counted in no entry is no step", async (stage) => {
+    const engine = scriptedEngine([{ hang: true }], {
+      onRun: (_, live) => live.addUsage({ input: 1, output: 1, cacheRead: 0, cacheWrite: 0 }),
+    });
+    let life = await stage.open({ engine });
+    const id = await sent(life.session(), prompt("r1"));
+    for (let n = 0; n < 4; n++) {
+      await turns(10);
+      life.die();
+      life = await stage.open({ engine });
+    }
+    expect(await settled(life.session(), id)).toMatchObject({
+      terminal: "interrupted",
+      usage: { input: 4, output: 4 },
+    });
+  });
+
+  check(
+    "[R1] a run that waits for a place after a crash ends at once where it is cancelled",
+    async (stage) => {
+      const life = await stage.open({ engine: [{ hang: true }] });
+      const ids: string[] = [];
+      for (const of of ["one", "two", "three"])
+        ids.push(await sent(life.session(of), prompt("r1")));
+      const queued = await sent(life.session("two"), prompt("r2"));
+      await turns(6);
+      life.die();
+      const next = await stage.open({ engine: [{ hang: true }], capacity: 1 });
+      await until(() => next.owner.running() === 1, "the first goes on");
+      await next.session("two").send({ type: "cancel", requestId: "c", commandId: ids[1]! });
+      expect((await settled(next.session("two"), ids[1]!)).terminal).toBe("cancelled");
+      await next.session("three").send({ type: "abort", requestId: "x" });
+      expect((await settled(next.session("three"), ids[2]!)).terminal).toBe("cancelled");
+      await next.session("one").send({ type: "abort", requestId: "x" });
+      expect((await settled(next.session("one"), ids[0]!)).terminal).toBe("cancelled");
+      await until(
+        async () => (await next.session("two").info()).state === "running",
+        "the queued one",
+      );
+      await next.session("two").send({ type: "cancel", requestId: "c2", commandId: queued });
+      expect((await settled(next.session("two"), queued)).terminal).toBe("cancelled");
+    },
+  );
+
   check(
     "[R3] a stop by drain costs nothing, however often and however soon the host is stopped",
     async (stage) => {

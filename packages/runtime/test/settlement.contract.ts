@@ -52,7 +52,7 @@ export function settlementContract(host: string, withSql: WithSql): void {
   );
 
   check("[T1] an answer of any length and script is whole in its settlement", async (stage) => {
-    const answers = ["", "é日本👩‍👩‍👧", "long ".repeat(300_000), "\u0000"];
+    const answers = ["", "é日本👩‍👩‍👧", "long ".repeat(300_000), "\u0000", "\ud800 half".repeat(9_000)];
     const life = await stage.open({ engine: (work) => [{ say: answers[Number(work.text)]! }] });
     for (const [n, answer] of answers.entries()) {
       const id = await sent(life.session(), prompt(`r${n}`, { text: `${n}` }));

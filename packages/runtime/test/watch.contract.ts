@@ -312,6 +312,51 @@ export function watchContract(host: string, withSql: WithSql): void {
     await settled(session, id);
   });
 
+  check(
+    "[O7] a reader that throws, or leaves while it is told, disturbs no other",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0 });
+      const session = life.session();
+      await session.send(line("l1"));
+      const before = reading(session);
+      let told = 0;
+      session.observe({
+        frame: (frame) => {
+          told++;
+          if (frame.type === "entry") throw new Error("a bug of a reader");
+          return true;
+        },
+        end: () => {},
+      });
+      const leaving: string[] = [];
+      const subscription = session.observe({
+        frame: (frame) => {
+          leaving.push(frame.type);
+          if (frame.type === "entry") subscription.close();
+          return true;
+        },
+        end: () => {},
+      });
+      let hostTold = 0;
+      life.owner.observeHost({
+        frame: () => {
+          if (++hostTold === 2) throw new Error("a bug of a reader of the host");
+          return true;
+        },
+        end: () => {},
+      });
+      const after = reading(session);
+      await Promise.all(Array.from({ length: 5 }, (_, n) => session.send(line(`m${n}`))));
+      await session.send(line("last"));
+      expect(before.seqs).toEqual(through(2, 7));
+      expect(after.seqs).toEqual(through(2, 7));
+      expect(told).toBe(2);
+      expect(hostTold).toBe(2);
+      expect(leaving).toEqual(["baseline", "entry"]);
+      expect(stage.reports.splice(0)).toHaveLength(2);
+    },
+  );
+
   check("[O7] closing a watch, or leaving its iterator, cancels no work", async (stage) => {
     const held = gate();
     const life = await stage.open({ engine: [{ gate: held.opened }, { say: "ok" }] });

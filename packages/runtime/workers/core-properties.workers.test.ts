@@ -4,6 +4,7 @@ import { sqlOf } from "../src/host/cloudflare.ts";
 import { crashPointsContract } from "../test/crash-points.contract.ts";
 import { foldLawContract } from "../test/fold-law.contract.ts";
 import { modelContract } from "../test/model.contract.ts";
+import { placesContract } from "../test/places.contract.ts";
 import type { WithSql } from "../test/sql.contract.ts";
 
 const inObject: WithSql = (body) =>
@@ -15,3 +16,4 @@ const inObject: WithSql = (body) =>
 foldLawContract("a Durable Object", inObject, 5);
 modelContract("a Durable Object", inObject, 10);
 crashPointsContract("a Durable Object", inObject, 1);
+placesContract("a Durable Object", inObject, 10);

@@ -230,6 +230,7 @@ export class Admission {
     const { ground } = this.#sessions;
     recordCancel(ground, session, target, "running", { meta: bound?.meta });
     withdrawApprovals(ground, session, target.cid, "the command was cancelled");
+    this.#coordinator.endOrphan(tx, session, target.cid);
     tx.after(() => this.#coordinator.stopRun(session.row.sid, "cancelled"));
   }
 

@@ -21,6 +21,7 @@ export class HostStream {
   readonly #epoch: string;
   readonly #baseline: () => HostBaseline;
   readonly #durable: () => Promise<void> | undefined;
+  readonly report: (error: unknown) => void;
   readonly #readers = new Set<HostReader>();
   /** Newest change of each session, oldest first. */
   readonly #changes = new Map<number, Change>();
@@ -33,10 +34,12 @@ export class HostStream {
     epoch: string,
     baseline: () => HostBaseline,
     durable: () => Promise<void> | undefined,
+    report: (error: unknown) => void,
   ) {
     this.#epoch = epoch;
     this.#baseline = baseline;
     this.#durable = durable;
+    this.report = report;
   }
 
   changed(row: SessionRow): void {
@@ -121,7 +124,19 @@ class HostReader implements Subscription {
   change(frame: HostFrame): void {
     if (this.#isClosed || this.#isBehind) return;
     this.#position = this.#stream.position;
-    this.#isBehind = !this.#sink.frame(frame);
+    this.#isBehind = !this.#give(frame);
+  }
+
+  /** A sink that throws is left: it must not keep the others from their frames. */
+  #give(frame: HostFrame): boolean {
+    if (this.#isClosed) return false;
+    try {
+      return this.#sink.frame(frame);
+    } catch (error) {
+      this.close();
+      this.#stream.report(error);
+      return false;
+    }
   }
 
   catchUp(position: number): void {
@@ -134,7 +149,7 @@ class HostReader implements Subscription {
     this.#position = position;
     for (const frame of frames) {
       this.#position = parseCursor(frame.id)!.seq;
-      if (!this.#sink.frame(frame)) {
+      if (!this.#give(frame)) {
         this.#isBehind = true;
         return;
       }
@@ -148,7 +163,7 @@ class HostReader implements Subscription {
       this.#isStarting = false;
       if (this.#isClosed) return;
       this.#position = position;
-      this.#isBehind = !this.#sink.frame(frame);
+      this.#isBehind = !this.#give(frame);
       if (!this.#isBehind) this.catchUp(position);
     };
     this.#isBehind = true;

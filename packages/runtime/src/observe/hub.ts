@@ -56,7 +56,7 @@ export class Hub {
   watch(
     sid: number,
     sink: Sink<Frame>,
-    source: Omit<WatchSource, "partial" | "durable">,
+    source: Omit<WatchSource, "partial" | "durable" | "report">,
     after: string | undefined,
   ): Subscription {
     if (this.#isClosed) throw new Fault("unavailable", "The host is stopping: connect again soon.");
@@ -68,6 +68,7 @@ export class Hub {
       ...source,
       partial: () => this.#partialOf(sid),
       durable: () => this.#ground.writer.pending(),
+      report: (error) => this.#ground.platform.report(error),
     };
     const watcher = new Watcher(sink, whole, () => this.#unwatch(sid, watcher));
     set.add(watcher);

@@ -21,6 +21,7 @@ export interface WatchSource {
   partial(): Frame | undefined;
   /** Settles when what can be read now is durable; undefined where it is. */
   durable(): Promise<void> | undefined;
+  report(error: unknown): void;
 }
 
 export type EntryFrame = Extract<Frame, { type: "entry" }>;
@@ -113,9 +114,8 @@ export class Watcher implements Subscription {
       const entries = this.#source.entriesAfter(this.#seq, most);
       if (entries.length === 0) break;
       for (const data of entries) {
-        if (this.#isClosed) return;
         this.#seq = data.seq;
-        if (!this.#sink.frame({ type: "entry", id: cursorOf(this.#source.epoch, data.seq), data }))
+        if (!this.#give({ type: "entry", id: cursorOf(this.#source.epoch, data.seq), data }))
           return;
       }
     }
@@ -131,7 +131,7 @@ export class Watcher implements Subscription {
     this.#onceDurable(() => {
       this.#seq = data.head;
       this.#durable = Math.max(this.#durable, data.head);
-      if (this.#sink.frame({ type, id: cursorOf(data.epoch, data.head), data })) this.#catchUp();
+      if (this.#give({ type, id: cursorOf(data.epoch, data.head), data })) this.#catchUp();
     });
   }
 
@@ -148,8 +148,16 @@ export class Watcher implements Subscription {
     else go();
   }
 
+  /** A sink that throws is left: it must not keep the others from their frames. */
   #give(frame: Frame): boolean {
-    const keepsUp = this.#sink.frame(frame);
+    if (this.#isClosed) return false;
+    let keepsUp = false;
+    try {
+      keepsUp = this.#sink.frame(frame);
+    } catch (error) {
+      this.close();
+      this.#source.report(error);
+    }
     if (!keepsUp) this.#isBehind = true;
     return keepsUp;
   }

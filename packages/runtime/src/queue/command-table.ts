@@ -102,6 +102,16 @@ export function countStep(sql: Sql, cid: number, step: { calls: number; usage: U
   );
 }
 
+/** Usage that stands in no entry: no step of the run. */
+export function countUsage(sql: Sql, cid: number, usage: Usage): void {
+  const [row] = sql.all<{ usage: string | null }>("select usage from command where cid = ?", cid);
+  sql.run(
+    "update command set usage = ? where cid = ?",
+    JSON.stringify(addUsage(usageOf(row ?? { usage: null }), usage)),
+    cid,
+  );
+}
+
 export function usageOf(row: { readonly usage: string | null }): Usage {
   return row.usage === null ? noUsage : (JSON.parse(row.usage) as Usage);
 }

@@ -18,7 +18,13 @@ import { LiveRun, type RunHouse, type StopReason } from "../run/live-run.ts";
 import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import type { Tx } from "../store/writer.ts";
-import { type CommandRow, insertCommand, markRunning, queuedCommands } from "./command-table.ts";
+import {
+  commandRow,
+  type CommandRow,
+  insertCommand,
+  markRunning,
+  queuedCommands,
+} from "./command-table.ts";
 import { orphanedResult, recover } from "./recovery.ts";
 import type { Sessions } from "./sessions.ts";
 import { settleRun } from "./settle.ts";
@@ -165,6 +171,13 @@ export class Coordinator implements RunHouse {
     run.stop(reason);
   }
 
+  /** A run of an earlier process that still waits for a place ends at once where it is cancelled. */
+  endOrphan(tx: Tx, session: SessionWriter, cid: number): void {
+    if (!this.#orphans.includes(cid)) return;
+    settleRun(this.sessions.ground, session, cid, { terminal: "cancelled" });
+    tx.after(() => this.#wait(session.row.sid));
+  }
+
   /** A session was deleted: its run ends without a word, its connection closes. */
   forget(sid: number): void {
     this.#ready.delete(sid);
@@ -219,7 +232,7 @@ export class Coordinator implements RunHouse {
       this.sessions.ground.writer.commit((tx) => {
         const row = sessionBySid(this.#sql, sidOf(cid));
         const engine = row && this.#engines.get(row.aid);
-        if (!row || !engine) return false;
+        if (!row || !engine || commandRow(this.#sql, cid)?.state !== "running") return false;
         const session = this.sessions.writer(tx, row);
         const verdict = recover(this.sessions.ground, session, cid, engine);
         if (verdict.goesOn) {

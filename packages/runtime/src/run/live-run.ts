@@ -27,6 +27,7 @@ import {
   commandRow,
   type CommandRow,
   countStep,
+  countUsage,
   markJoined,
   queuedCommands,
 } from "../queue/command-table.ts";
@@ -358,7 +359,7 @@ export class LiveRun implements Run {
   }
 
   addUsage(usage: Usage): void {
-    void this.#write(() => countStep(this.#sql, this.cid, { calls: 0, usage })).catch(() => {
+    void this.#write(() => countUsage(this.#sql, this.cid, usage)).catch(() => {
       // The failed commit has stopped the run already.
     });
   }
