@@ -10,6 +10,7 @@ const root = new URL("..", import.meta.url).pathname;
 const mayImport: Record<string, readonly string[]> = {
   "packages/wire": ["zod"],
   "packages/runtime": ["@lichen/wire"],
+  "packages/client": ["@lichen/wire", "eventsource-parser"],
   "packages/engine": [
     "@lichen/runtime",
     "@lichen/wire",

@@ -1,0 +1,1 @@
+export { indexedDbStorage, type IndexedDbStorageOptions } from "./indexed-db-storage.ts";

@@ -1,0 +1,1 @@
+export { fileStorage, type FileStorageOptions } from "./file-storage.ts";

@@ -1,0 +1,57 @@
+// An agent of a host across the network.
+
+import { type AgentInfo, AgentName, Fault, SessionInfo } from "@lichen/wire";
+import type { Agent, Session } from "../api.ts";
+import { HttpSession } from "./http-session.ts";
+import type { Line } from "./line.ts";
+import { named } from "./named.ts";
+import { recordOf } from "./refusal.ts";
+
+export class HttpAgent implements Agent {
+  readonly agent: string;
+  readonly #line: Line;
+  readonly #agents: () => Promise<AgentInfo[]>;
+
+  constructor(line: Line, agent: string, agents: () => Promise<AgentInfo[]>) {
+    this.agent = agent;
+    this.#line = line;
+    this.#agents = agents;
+  }
+
+  async info(): Promise<AgentInfo> {
+    const found = (await this.#agents()).find((it) => it.agent === this.agent);
+    if (found) return found;
+    throw new Fault("unknown_agent", `There is no agent "${this.agent}" on this host.`);
+  }
+
+  session(id: string): Session {
+    return new HttpSession(this.#line, this.agent, id);
+  }
+
+  async sessions(
+    page: { limit?: number; before?: string } = {},
+  ): Promise<{ sessions: SessionInfo[]; next?: string }> {
+    const { value } = await this.#line.json(this.#path, { query: { ...page } }, pageOf);
+    return value;
+  }
+
+  async create(
+    options: Parameters<Agent["create"]>[0],
+  ): Promise<{ info: SessionInfo; replay: boolean }> {
+    const ask = { method: "POST", body: options } as const;
+    const { value, status } = await this.#line.json(this.#path, ask, (it) => SessionInfo.parse(it));
+    return { info: value, replay: status === 200 };
+  }
+
+  get #path(): string {
+    return `/agents/${named(AgentName, this.agent)}/sessions`;
+  }
+}
+
+function pageOf(value: unknown): { sessions: SessionInfo[]; next?: string } {
+  const { sessions, next } = recordOf(value) ?? {};
+  return {
+    sessions: SessionInfo.array().parse(sessions),
+    ...(typeof next === "string" ? { next } : {}),
+  };
+}
