@@ -81,7 +81,7 @@ export function fence(sql: Sql, key: RequestKey): Receipt | undefined {
   if (row?.receipt) return JSON.parse(row.receipt) as Receipt;
   if (row) return undefined;
   const [count] = sql.all<{ n: number }>(
-    "select count(*) as n from request where aid = ? and session = ? and receipt is null",
+    "select count(*) as n from request indexed by request_fence where aid = ? and session = ? and receipt is null",
     key.aid,
     key.session,
   );

@@ -7,6 +7,9 @@ import { addUsage, noUsage, type Usage, type WorkType } from "@lichen/wire";
 import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 
+/** A partial index is used only where a query says its condition word for word. */
+const isOpen = "state <> 'settled'";
+
 export interface CommandRow {
   /** Row key of the entry `command.queued`; its `seq` is the number in the command's id. */
   readonly cid: number;
@@ -51,7 +54,7 @@ export function commandRow(sql: Sql, cid: number): CommandRow | undefined {
 export function runningCommand(sql: Sql, sid: number): CommandRow | undefined {
   const { first, last } = eidRange(sid);
   return sql.all<CommandRow>(
-    "select * from command where state = 'running' and cid between ? and ? limit 1",
+    `select * from command where ${isOpen} and state = 'running' and cid between ? and ? limit 1`,
     first,
     last,
   )[0];
@@ -61,7 +64,7 @@ export function runningCommand(sql: Sql, sid: number): CommandRow | undefined {
 export function queuedCommands(sql: Sql, sid: number, limit = 1_000): CommandRow[] {
   const { first, last } = eidRange(sid);
   return sql.all<CommandRow>(
-    "select * from command where state = 'queued' and cid between ? and ? order by cid limit ?",
+    `select * from command where ${isOpen} and state = 'queued' and cid between ? and ? order by cid limit ?`,
     first,
     last,
     limit,

@@ -73,7 +73,7 @@ export function leftOver(sql: Sql): Map<number, { running: number[]; queued: num
   };
   const open = sql.all<{ aid: number; sid: number; cid: number; state: string }>(
     `select s.aid, s.sid, c.cid, c.state from command c join session s on s.sid = c.cid / 1073741824
-     where c.state in ('running', 'queued') and s.deleted = 0 order by c.cid`,
+     where c.state <> 'settled' and c.state in ('running', 'queued') and s.deleted = 0 order by c.cid`,
   );
   const busy = new Set(open.filter((it) => it.state === "running").map((it) => it.sid));
   for (const { aid, sid, cid, state } of open) {

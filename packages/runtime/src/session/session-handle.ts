@@ -208,7 +208,7 @@ export class SessionHandle implements Session {
       const { sql } = this.#house.ground;
       const { first, last } = eidRange(row.sid);
       const [newest] = sql.all<{ cid: number }>(
-        `select cid from command where state = 'queued' and cid between ? and ?
+        `select cid from command where state <> 'settled' and state = 'queued' and cid between ? and ?
          and type = 'prompt' and identity = ? order by cid desc limit 1`,
         first,
         last,

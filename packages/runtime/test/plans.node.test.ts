@@ -1,0 +1,109 @@
+// How SQLite finds rows: asked of every statement that the owner made in a life of all sorts.
+
+import { expect, test } from "vitest";
+import { openSql } from "../src/host/node/index.ts";
+import type { Sql } from "../src/index.ts";
+import { turns, until } from "./clock.ts";
+import { line, prompt, run, sent, settled, Stage } from "./stage.ts";
+
+/** Tables that grow with what is written. */
+const growing = "entry|command|call|approval|request|session|blob|blob_use|search_cursor";
+const walks = [
+  // An index that is read in its order is read up to a limit.
+  new RegExp(`^SCAN (?:${growing})\\b(?! USING COVERING INDEX session_(?:busy|newest)$)`),
+  // All commands, or all request ids, that a session ever had.
+  /^SEARCH command USING INTEGER PRIMARY KEY \(rowid[<>]/,
+  /^SEARCH request USING PRIMARY KEY \(aid=\? AND session=\?\)$/,
+];
+
+async function liveALot(stage: Stage): Promise<void> {
+  const life = await stage.open({
+    capacity: 2,
+    meta: { identityPath: "$.id" },
+    engine: (work) =>
+      work.text === "text of asks"
+        ? [
+            { calls: [{ name: "t", label: "write", confirm: {} }, { name: "u" }] },
+            { steers: true },
+            { say: "ok" },
+          ]
+        : [{ say: "ok" }],
+  });
+  const session = life.agent.withMeta({ id: "u" }).session("s");
+  await session.send(line("l"));
+  const id = await sent(
+    session,
+    prompt("asks", { images: [{ mimeType: "image/png", data: "aGk=" }] }),
+  );
+  await sent(session, prompt("steer", { delivery: "steer" }));
+  await sent(session, prompt("more"));
+  await until(async () => (await session.info()).approvals === 1, "it asks");
+  await session.latestPending();
+  const { approvals } = await session.read();
+  await session.send({
+    type: "answer",
+    requestId: "a",
+    approvalId: approvals[0]!.approvalId,
+    allow: true,
+  });
+  await settled(session, id);
+  await until(async () => (await session.info()).state === "idle", "idle");
+  await session.withdraw("w");
+  await session.withdraw("asks");
+  await session.search({ q: "text of" });
+  await session.search({ q: "te" });
+  await session.change({ title: "t", leaf: (await session.info()).leaf! });
+  await session.fork({ requestId: "f", session: "f" });
+  await run(life.session("f"), "r");
+  await life.session("f").blob("0".repeat(64));
+  await life.agent.sessions({ limit: 1 });
+  await life.agent.info();
+  life.owner.observeHost({ frame: () => true, end: () => {} });
+  await session.send({ type: "compact", requestId: "c" });
+  await session.send({ type: "abort", requestId: "x" });
+  await session.restart().catch(() => undefined);
+  await turns(20);
+  await sent(life.session("asks"), prompt("asks"));
+  await until(async () => (await life.session("asks").info()).approvals === 1, "it asks");
+  life.die();
+  const next = await stage.open({ capacity: 2 });
+  await turns(20);
+  await next.session().delete();
+  await next.session("f").delete();
+  await stage.clock.advance(8 * 86_400_000);
+  await next.owner.close();
+}
+
+test("[S29] no statement walks through a whole table, nor through all that a session ever had", async () => {
+  const { sql: base, close } = await openSql(":memory:");
+  const statements = new Set<string>();
+  const sql: Sql = {
+    ...base,
+    run: (statement, ...args) => {
+      statements.add(statement);
+      base.run(statement, ...args);
+    },
+    all: (statement, ...args) => {
+      statements.add(statement);
+      return base.all(statement, ...args);
+    },
+  };
+  const stage = new Stage(sql);
+  await liveALot(stage);
+  stage.end();
+  const plans = [...statements]
+    .filter((it) => /^\s*(select|update|delete|with)/.test(it))
+    // Slices of a purge take the next rows of a session, whichever they are.
+    .filter((it) => !/^delete .* limit 200\) returning 1$/s.test(it))
+    .map((statement) => {
+      const nothing = [...statement.matchAll(/\?/g)].map(() => null);
+      const steps = base.all<{ detail: string }>(`explain query plan ${statement}`, ...nothing);
+      return { statement, steps: steps.map((it) => it.detail) };
+    });
+  expect(plans.length).toBeGreaterThan(60);
+  expect(
+    plans.filter(({ steps }) => steps.some((step) => walks.some((walk) => walk.test(step)))),
+  ).toEqual([]);
+  expect(stage.reports).toEqual([]);
+  await close();
+});
