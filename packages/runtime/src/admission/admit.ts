@@ -231,7 +231,7 @@ export class Admission {
     recordCancel(ground, session, target, "running", { meta: bound?.meta });
     withdrawApprovals(ground, session, target.cid, "the command was cancelled");
     this.#coordinator.endOrphan(tx, session, target.cid);
-    tx.after(() => this.#coordinator.stopRun(session.row.sid, "cancelled"));
+    tx.after(() => this.#coordinator.stopRun(target.cid, "cancelled"));
   }
 
   #answer(

@@ -43,6 +43,11 @@ export interface EngineAbilities {
   readonly takeover: boolean;
   readonly images: boolean;
   readonly models: boolean;
+  /**
+   * May begin while its command is still being written to disk: what it sends out before its first own commit (a
+   * request to a model) does no harm if a power failure makes the caller send the command again. Not for harnesses.
+   */
+  readonly eager?: boolean;
 }
 
 export interface EngineSession {

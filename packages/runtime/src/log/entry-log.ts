@@ -1,10 +1,12 @@
 // Reading the log: entries by range, the newest ones, and one by its id.
 
-import { bounded, type Entry, Fault, type JsonObject } from "@lichen/wire";
+import { baselineBytes, bounded, type Entry, Fault, type JsonObject } from "@lichen/wire";
 import { instant } from "../store/ground.ts";
 import { eidOf, eidRange, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import { keyOf } from "./session-row.ts";
+
+const pageRows = 50;
 
 export interface EntryRow {
   readonly eid: number;
@@ -66,12 +68,23 @@ export function newestEntries(
   before?: number,
 ): { entries: Entry[]; more: boolean } {
   const { first, last } = eidRange(sid);
-  const rows = sql.all<EntryRow>(
-    "select * from entry where eid > ? and eid < ? order by eid desc limit ?",
-    first,
-    before === undefined ? last + 1 : Math.min(eidOf(sid, before), last + 1),
-    limit,
-  );
+  const rows: EntryRow[] = [];
+  let below = before === undefined ? last + 1 : Math.min(eidOf(sid, before), last + 1);
+  let units = 0;
+  // Large rows are not read for nothing: no UTF-16 unit is shorter than a byte.
+  while (rows.length < limit && units <= baselineBytes) {
+    const wanted = Math.min(limit - rows.length, pageRows);
+    const page = sql.all<EntryRow>(
+      "select * from entry where eid > ? and eid < ? order by eid desc limit ?",
+      first,
+      below,
+      wanted,
+    );
+    rows.push(...page);
+    for (const row of page) units += row.data.length;
+    if (page.length < wanted) break;
+    below = page.at(-1)!.eid;
+  }
   const entries = rows.reverse().map((row) => toEntry(sql, key, row));
   return bounded(entries, (entries[0]?.seq ?? 1) > 1, limit);
 }

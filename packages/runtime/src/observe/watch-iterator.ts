@@ -1,6 +1,8 @@
-// A watch as an async iterator: it holds at most one frame ahead of its reader; what waits stays in the log.
+// A watch as an async iterator: it holds a few frames ahead of its reader; what else waits stays in the log.
 
 import type { Frame, Sink, Subscription } from "../api.ts";
+
+const framesAhead = 16;
 
 /** Iterates what `observe` pushes, until the watch ends, the reader returns or the signal aborts. */
 export async function* iterateWatch(
@@ -22,7 +24,7 @@ export async function* iterateWatch(
     frame: (frame) => {
       frames.push(frame);
       stir();
-      return false;
+      return frames.length < framesAhead;
     },
     end: stop,
   });

@@ -9,7 +9,9 @@ import type { Baseline, Entry } from "@lichen/wire";
 import type { Frame, Sink, Subscription } from "../api.ts";
 
 const resumable = 1_000;
-const catchUpPage = 200;
+/** Entries read at first; while the reader takes them all, twice as many each time. */
+const firstPage = 4;
+const largestPage = 128;
 
 /** How a watcher reads the log when it has to. */
 export interface WatchSource {
@@ -109,8 +111,8 @@ export class Watcher implements Subscription {
       this.#rebase("reset");
       return;
     }
-    while (this.#seq < this.#durable) {
-      const most = Math.min(catchUpPage, this.#durable - this.#seq);
+    for (let page = firstPage; this.#seq < this.#durable; page = Math.min(2 * page, largestPage)) {
+      const most = Math.min(page, this.#durable - this.#seq);
       const entries = this.#source.entriesAfter(this.#seq, most);
       if (entries.length === 0) break;
       for (const data of entries) {

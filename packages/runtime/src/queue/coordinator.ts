@@ -137,8 +137,17 @@ export class Coordinator implements RunHouse {
       tx.undo(() => this.#used--);
     }
     const work = this.#begin(session, next, engine);
-    tx.after(() => this.#launch(row, next.cid, work, engine));
+    // An eager engine begins while the commit is being synced; nothing of it is shown before that is durable.
+    if (engine.can.eager) tx.committed(() => this.#launch(row, next.cid, work, engine));
+    else tx.after(() => this.#launch(row, next.cid, work, engine));
+    tx.after(() => this.#runOf(next.cid)?.show());
     return true;
+  }
+
+  /** The live run of this very command. */
+  #runOf(cid: number): LiveRun | undefined {
+    const run = this.#live.get(sidOf(cid));
+    return run?.cid === cid ? run : undefined;
   }
 
   #begin(session: SessionWriter, command: CommandRow, engine: Engine): Work {
@@ -237,7 +246,10 @@ export class Coordinator implements RunHouse {
         const verdict = recover(this.sessions.ground, session, cid, engine);
         if (verdict.goesOn) {
           const work = workOf(this.sessions.ground, row, verdict.command, true);
-          tx.after(() => this.#launch(row, cid, work, engine));
+          tx.after(() => {
+            this.#launch(row, cid, work, engine);
+            this.#runOf(cid)?.show();
+          });
           return true;
         }
         settleRun(this.sessions.ground, session, cid, verdict.result);

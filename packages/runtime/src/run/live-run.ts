@@ -66,6 +66,7 @@ export class LiveRun implements Run {
   /** Calls that run, or wait for their approval, in this process. */
   readonly #inHand = new Set<string>();
   #partial: Partial | undefined;
+  #isShown = false;
   #stopped: StopReason | undefined;
   #cause: unknown;
   #isOver = false;
@@ -86,7 +87,13 @@ export class LiveRun implements Run {
   }
 
   get currentPartial(): Partial | undefined {
-    return this.#partial;
+    return this.#isShown ? this.#partial : undefined;
+  }
+
+  /** The run's beginning is durable: what it streams may be seen. */
+  show(): void {
+    this.#isShown = true;
+    if (this.#partial) this.#house.partialChanged(sidOf(this.cid));
   }
 
   get stopped(): StopReason | undefined {
@@ -155,7 +162,7 @@ export class LiveRun implements Run {
   partial(partial: Omit<Partial, "commandId">): void {
     if (this.#isOver) return;
     this.#partial = { commandId: this.commandId, ...partial };
-    this.#house.partialChanged(sidOf(this.cid));
+    if (this.#isShown) this.#house.partialChanged(sidOf(this.cid));
   }
 
   async call(

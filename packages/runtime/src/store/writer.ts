@@ -21,6 +21,7 @@ export class Tx {
   /** The time of everything this member writes. */
   readonly at: number;
   readonly #seals: (() => void)[] = [];
+  readonly #commits: (() => void)[] = [];
   readonly #afters: (() => void)[] = [];
   readonly #undos: (() => void)[] = [];
 
@@ -31,6 +32,11 @@ export class Tx {
   /** Runs at the end of the member, still inside its transaction. */
   seal(work: () => void): void {
     this.#seals.push(work);
+  }
+
+  /** Runs once what was written is committed, before it is durable: nothing that leaves the process. */
+  committed(work: () => void): void {
+    this.#commits.push(work);
   }
 
   /** Runs once what was written is durable. */
@@ -45,6 +51,10 @@ export class Tx {
 
   static sealed(tx: Tx): void {
     for (const work of tx.#seals) work();
+  }
+
+  static isCommitted(tx: Tx): (() => void)[] {
+    return tx.#commits;
   }
 
   static durable(tx: Tx): (() => void)[] {
@@ -77,6 +87,8 @@ export class Writer {
   readonly #queue: Member[] = [];
   #scheduled = false;
   #syncs = 0;
+  /** What is committed and waits for its sync to begin. */
+  #unsynced: Done[] | undefined;
   #last: Promise<void> | undefined;
   #broken: unknown;
 
@@ -111,13 +123,13 @@ export class Writer {
     }
   }
 
-  // While a sync is under way, a small group waits for it: its own sync could not begin earlier anyway. A full one
-  // goes ahead, so that the transaction's work overlaps with the sync.
-  #schedule(): void {
+  // An idle writer commits at the end of the running task. While a sync is under way, a small group waits for it: its
+  // own sync could not begin earlier anyway. A full one goes ahead, so that its transaction overlaps with the sync.
+  #schedule(when: (flush: () => void) => void = queueMicrotask): void {
     if (this.#scheduled || this.#queue.length === 0) return;
     if (this.#syncs > 0 && this.#queue.length < membersPerGroup) return;
     this.#scheduled = true;
-    this.#platform.soon(() => this.#flush());
+    when(() => this.#flush());
   }
 
   #flush(): void {
@@ -142,8 +154,10 @@ export class Writer {
       done =
         members.length === 1 ? [failure(members[0]!, error)] : members.map((it) => this.#alone(it));
     }
+    for (const it of done) if (!it.failed) this.#run(Tx.isCommitted(it.tx));
     this.#conclude(done);
-    this.#schedule();
+    // What is left waits for its turn, so that one caller's flood does not hold the loop.
+    this.#schedule((flush) => this.#platform.soon(flush));
   }
 
   #attempt(member: Member): Done {
@@ -184,27 +198,40 @@ export class Writer {
       );
   }
 
+  // The sync begins when the running task and what follows it at once have committed too, so that one covers them all.
   #conclude(done: Done[]): void {
     if (done.length === 0) return;
-    this.#syncs++;
-    const durable = this.#sql.durable();
-    const told = durable.then(
-      () => {
-        this.#syncs--;
-        if (this.#last === told) this.#last = undefined;
-        for (const it of done) this.#tell(it);
-        this.#schedule();
-      },
-      (error: unknown) => {
-        this.#broken = error;
-        this.#platform.report(error);
-        for (const { member } of [...done, ...this.#queue.splice(0).map((it) => ({ member: it }))])
-          member.reject(error);
-        throw error;
-      },
+    if (this.#unsynced) {
+      this.#unsynced.push(...done);
+      return;
+    }
+    this.#unsynced = done;
+    const told = new Promise<void>((resolve) => this.#platform.soon(resolve)).then(() =>
+      this.#sync(),
     );
     told.catch(ignore);
     this.#last = told;
+    void told.then(() => {
+      if (this.#last === told) this.#last = undefined;
+    }, ignore);
+  }
+
+  async #sync(): Promise<void> {
+    const done = this.#unsynced ?? [];
+    this.#unsynced = undefined;
+    this.#syncs++;
+    try {
+      await this.#sql.durable();
+    } catch (error) {
+      this.#broken = error;
+      this.#platform.report(error);
+      for (const { member } of [...done, ...this.#queue.splice(0).map((it) => ({ member: it }))])
+        member.reject(error);
+      throw error;
+    }
+    this.#syncs--;
+    for (const it of done) this.#tell(it);
+    this.#schedule();
   }
 
   #tell({ member, tx, value, error, failed }: Done): void {
@@ -212,14 +239,18 @@ export class Writer {
       member.reject(error);
       return;
     }
-    for (const work of Tx.durable(tx)) {
+    this.#run(Tx.durable(tx));
+    member.resolve(value);
+  }
+
+  #run(works: (() => void)[]): void {
+    for (const work of works) {
       try {
         work();
       } catch (bug) {
         this.#platform.report(bug);
       }
     }
-    member.resolve(value);
   }
 }
 

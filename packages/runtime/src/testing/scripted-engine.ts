@@ -89,6 +89,7 @@ export function scriptedEngine(
       takeover: false,
       images: true,
       models: false,
+      eager: true,
       ...options.can,
     },
     open: (session): Connection => ({
