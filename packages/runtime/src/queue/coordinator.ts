@@ -174,10 +174,8 @@ export class Coordinator implements RunHouse {
   }
 
   /** Stops a running command's engine; its settlement follows. */
-  stopRun(sid: number, reason: StopReason): void {
-    const run = this.#live.get(sid);
-    if (!run) return;
-    run.stop(reason);
+  stopRun(cid: number, reason: StopReason): void {
+    this.#runOf(cid)?.stop(reason);
   }
 
   /** A run of an earlier process that still waits for a place ends at once where it is cancelled. */
