@@ -12,7 +12,7 @@ export interface Message {
   readonly data: string;
 }
 
-export const silenceMs = 40_000;
+const silenceMs = 40_000;
 /** No frame of a host comes near this; a stream that fills it is none. */
 const bufferUnits = 32 * 1_048_576;
 

@@ -150,6 +150,9 @@ export interface Question {
   /** The engine's own key for this question within the run: asking again after a restart finds the same approval. */
   readonly key: string;
   readonly kind: "tool" | "question";
+  /** For a tool: the call that it is about, by its assistant entry and place. */
+  readonly assistant?: string;
+  readonly index?: number;
   readonly tool?: string;
   readonly input?: Json;
   readonly description?: string;

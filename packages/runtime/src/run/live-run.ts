@@ -214,6 +214,8 @@ export class LiveRun implements Run {
     return this.ask({
       key: name,
       kind: "tool",
+      assistant: call.assistant,
+      index: call.index,
       tool: call.name,
       input: call.input,
       check: call.check,
