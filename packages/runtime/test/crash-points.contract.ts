@@ -228,9 +228,14 @@ async function play(
     });
     if (dieAfter !== undefined) life.dieAfterCommits(dieAfter);
     while (next < flow.steps.length && !life.isDead) {
-      const doing = flow.steps[next]!(life, told).then(() => true);
-      // A step whose process dies under it never answers.
-      doing.catch(() => false);
+      // A step whose process dies under it never answers, or meets a database that is gone.
+      const doing = flow.steps[next]!(life, told).then(
+        () => true,
+        (error: unknown) => {
+          if (life.isDead) return false;
+          throw error;
+        },
+      );
       const isDone = await Promise.race([doing, death(life)]);
       if (isDone) next++;
     }

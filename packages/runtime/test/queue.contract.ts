@@ -285,6 +285,7 @@ export function queueContract(host: string, withSql: WithSql): void {
         : undefined;
     held.open();
     await until(() => tries === 1, "the first try");
+    await turns(10);
     await stage.clock.advance(500);
     await stage.clock.advance(1_000);
     expect(tries).toBe(3);
