@@ -1,4 +1,4 @@
-import { type Baseline, type Entry, foldBaseline } from "@lichen/wire";
+import { type Baseline, type Entry, foldBaseline, textOf } from "@lichen/wire";
 import { type Move, textOutcome } from "@lichen/runtime/testing";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -49,7 +49,7 @@ const scripts: Record<string, readonly Move[]> = {
 /** A host whose agent plays what the prompt's first word names, and a session with everything in it. */
 async function openFullSession() {
   const host = await openTestHost({
-    script: (work) => scripts[String(work.text).split(" ")[0]!] ?? [{ say: "ok" }],
+    script: (work) => scripts[textOf(work.text).split(" ")[0]!] ?? [{ say: "ok" }],
   });
   const agent = host.client().agent("a");
   await agent.create({ requestId: "c", session: "s" });
@@ -105,9 +105,9 @@ async function allEntries(session: Session): Promise<Entry[]> {
 const said = (items: readonly Item[]): string[] =>
   items.map((item) =>
     item.type === "user" || item.type === "line"
-      ? `${item.type}: ${String(item.text)}`
+      ? `${item.type}: ${textOf(item.text)}`
       : item.type === "assistant"
-        ? `assistant: ${item.content.map((block) => (block.type === "text" ? String(block.text) : block.type)).join(" ")}`
+        ? `assistant: ${item.content.map((block) => (block.type === "text" ? textOf(block.text) : block.type)).join(" ")}`
         : item.type,
   );
 
@@ -170,7 +170,7 @@ test("[N24] the view shows the branch with its calls and how each ended, the rem
 
 test("[N24] what runs and streams, waits in the queue and waits for a person is shown while it does", async () => {
   await using host = await openTestHost({
-    script: (work) => scripts[String(work.text).split(" ")[0]!] ?? [{ say: "ok" }],
+    script: (work) => scripts[textOf(work.text).split(" ")[0]!] ?? [{ say: "ok" }],
   });
   const session = host.client().agent("a").session("s");
   const { commandId } = await session.send(prompt("p1", "hang on"));

@@ -71,9 +71,9 @@ export function fileStorage(folder: string, options: FileStorageOptions = {}): O
       }
       return { items: found, damaged };
     },
-    put: (item) => write(items, nameOf(item), new TextEncoder().encode(JSON.stringify(item))),
-    remove: (item) => erase(items, nameOf(item)),
-    putFile: (name, bytes) => write(files, checked(name), bytes),
+    put: async (item) => write(items, nameOf(item), new TextEncoder().encode(JSON.stringify(item))),
+    remove: async (item) => erase(items, nameOf(item)),
+    putFile: async (name, bytes) => write(files, checked(name), bytes),
     getFile: async (name) => {
       await ready();
       try {
@@ -83,7 +83,7 @@ export function fileStorage(folder: string, options: FileStorageOptions = {}): O
         throw error;
       }
     },
-    removeFile: (name) => erase(files, checked(name)),
+    removeFile: async (name) => erase(files, checked(name)),
     filesBefore: async (ms) => {
       const old: string[] = [];
       for (const into of [items, files]) {
