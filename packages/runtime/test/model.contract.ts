@@ -104,6 +104,8 @@ class Play {
   readonly #effects = new Map<string, number>();
   readonly #commands = new Map<string, string>();
   readonly #cancelled = new Set<string>();
+  /** Sessions that a prompt or a line has made. */
+  readonly #made = new Set<string>();
   #life: Life | undefined;
   #inFlight: { readonly sent: Sent; readonly expected: ReturnType<Model["expected"]> }[] = [];
   #crashes = 0;
@@ -175,6 +177,7 @@ class Play {
         });
         return;
       case "abort":
+        if (!this.#made.has(name)) return;
         this.#send(name, `x${requestId}`, "abort", async (of) => {
           const { cancelled } = await of.send({ type: "abort", requestId: `x${requestId}` });
           for (const id of cancelled!) this.#cancelled.add(id);
@@ -188,6 +191,7 @@ class Play {
     const expected = this.#model.expected(sent);
     const key = `${name}/${requestId}`;
     if (!this.#model.used.has(key)) this.#model.used.set(key, { input });
+    if (expected === undefined && /^(prompt|line)/.test(input)) this.#made.add(name);
     this.#inFlight.push({ sent, expected });
     void this.#outcome(sent, this.#life!.session(name)).then((outcome) => (sent.outcome = outcome));
   }
@@ -196,10 +200,7 @@ class Play {
     try {
       return await sent.send(of);
     } catch (error) {
-      const code = await refusal(Promise.reject(error));
-      // An abort or a cancel needs a session; then nothing was admitted under its id.
-      if (code === "unknown_session") this.#model.used.delete(`${sent.session}/${sent.request}`);
-      return `refused ${code}`;
+      return `refused ${await refusal(Promise.reject(error))}`;
     }
   }
 
@@ -214,7 +215,6 @@ class Play {
   #compare(sent: Sent, expected: ReturnType<Model["expected"]>): void {
     const { outcome } = sent;
     if (outcome === undefined) throw new Error(`${sent.input} was never answered`);
-    if (outcome === "refused unknown_session") return;
     const used = this.#model.used.get(`${sent.session}/${sent.request}`)!;
     if (expected === "conflict" || expected === "withdrawn") {
       expect(outcome).toBe(`refused ${expected}`);
@@ -247,10 +247,16 @@ class Play {
   async end(): Promise<void> {
     await this.settle();
     await this.#crash(0);
+    for (const [id, of] of this.#commands) await settled(this.#life!.session(of), id);
     for (const [id, of] of this.#commands) {
       const settlement = await settled(this.#life!.session(of), id);
+      const joined = (await entriesOf(this.#life!.session(of))).find(
+        (it) => it.kind === "message.user" && it.commandId === id && it.data.steers !== undefined,
+      );
+      // A steer ends with the run that it joined.
+      const run = joined ? String(joined.data.steers as string) : id;
       const ends = this.#crashes > 3 ? /completed|interrupted|outcome_unknown/ : /completed/;
-      expect(settlement.terminal).toMatch(this.#cancelled.has(id) ? /cancelled/ : ends);
+      expect(settlement.terminal).toMatch(this.#cancelled.has(run) ? /cancelled/ : ends);
     }
     for (const count of this.#effects.values()) expect(count).toBe(1);
     for (const of of new Set(this.#commands.values())) await this.#examine(of);
