@@ -90,9 +90,9 @@ function inputOf(
   words: readonly string[],
   values: ReadonlyMap<string, string | true>,
 ): Input {
-  const missing = command.arguments[words.length];
-  if (missing?.required === true)
-    throw refusal(command, `needs <${missing.name}>: ${missing.summary}`);
+  const required = command.arguments.filter((spec) => spec.required);
+  const missing = required[words.length];
+  if (missing !== undefined) throw refusal(command, `needs <${missing.name}>: ${missing.summary}`);
   const extra = words[command.arguments.length];
   if (extra !== undefined) {
     throw refusal(
@@ -100,8 +100,11 @@ function inputOf(
       `does not know what to do with "${extra}" (quote a text that has spaces)`,
     );
   }
+  // Words that are left over after the required arguments go to the optional ones, from the first on.
+  let spare = words.length - required.length;
+  const given = command.arguments.filter((spec) => spec.required || spare-- > 0);
   return {
-    argument: (name) => words[command.arguments.findIndex((spec) => spec.name === name)],
+    argument: (name) => words[given.findIndex((spec) => spec.name === name)],
     value(name) {
       const value = values.get(name);
       return value === true ? undefined : value;

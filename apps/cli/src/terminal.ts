@@ -9,6 +9,8 @@ export interface Terminal {
   show(text: string): void;
   /** Whether stdout is a screen that a person watches. */
   readonly showsLive: boolean;
+  /** Whether stderr is a screen, on which a line can be written anew. */
+  readonly showsProgress: boolean;
   /** Whether a person can be asked: stdin and stderr are a terminal. */
   readonly canAsk: boolean;
   /** Settles when all that was written has left this process. */
@@ -30,6 +32,7 @@ export function processTerminal(): Terminal {
     say: (line) => void stderr.write(`${line}\n`),
     show: (text) => void stderr.write(text),
     showsLive: stdout.isTTY,
+    showsProgress: stderr.isTTY,
     canAsk: stdin.isTTY && stderr.isTTY,
     async flush() {
       for (const stream of [stdout, stderr]) {

@@ -7,6 +7,7 @@ export {
   type Models,
   type ModelsOptions,
 } from "./model/models.ts";
+export { recordAnswers, type RecordedAnswer, replayAnswers } from "./model/recording.ts";
 export { demoSpec } from "./model/demo.ts";
 export { diagnosticOf } from "./model/diagnostic.ts";
 export type { After, RetryPolicy } from "./model/retry.ts";

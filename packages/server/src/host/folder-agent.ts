@@ -32,6 +32,8 @@ export interface FolderAgentOptions {
   /** A variable of the environment. */
   readonly env: (name: string) => string | undefined;
   readonly models?: Models | undefined;
+  /** Stands between the engine and the models. */
+  readonly aroundModels?: ((models: Models) => Models) | undefined;
   /** Told when what is wrong with the folder changes. */
   readonly onDiagnostics?: ((diagnostics: readonly Diagnostic[]) => void) | undefined;
 }
@@ -66,7 +68,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
   opened = folder;
   try {
     const first = await folder.load();
-    const models =
+    const own =
       options.models ??
       createModels({
         ...(first.modelsJson === undefined ? {} : { modelsJson: first.modelsJson }),
@@ -74,6 +76,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
         credentials: fileCredentials(credentialsPath()),
         after: options.after,
       });
+    const models = options.aroundModels?.(own) ?? own;
     let config = first.definition.config;
     let modelsJson = first.modelsJson;
     let endpoints: readonly Diagnostic[] = [];

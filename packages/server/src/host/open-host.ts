@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import type { Models } from "@lichen/engine";
-import type { Agent, Owner, Platform } from "@lichen/runtime";
+import type { Agent, Engine, Owner, Platform, Sql } from "@lichen/runtime";
 import { nodePlatform } from "@lichen/runtime/node";
 import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
@@ -29,6 +29,14 @@ export interface HostOptions {
   readonly onDiagnostics?: (diagnostics: readonly Diagnostic[]) => void;
   /** Told of faults that have no caller. A failed sync is one: end the process. */
   readonly report: (error: unknown) => void;
+  readonly around?: Around;
+}
+
+/** What stands around a host's parts and sees all that passes: for programs that put a host to the test. */
+export interface Around {
+  readonly sql?: (sql: Sql) => Sql;
+  readonly engine?: (engine: Engine) => Engine;
+  readonly models?: (models: Models) => Models;
 }
 
 function environment(name: string): string | undefined {
@@ -88,20 +96,24 @@ export async function openHost(options: HostOptions): Promise<Host> {
     after: whileWorking,
     env,
     models: options.models,
+    aroundModels: options.around?.models,
     onDiagnostics: options.onDiagnostics,
   });
+  const aroundSql = options.around?.sql;
+  const engine = options.around?.engine?.(made.engine) ?? made.engine;
   const expireAfterMs = made.config.approvals?.expireAfterMs;
   try {
     const store = await openStore(join(stateDir, "host.db"), {
       platform,
       ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
       ...(expireAfterMs === undefined ? {} : { approvalTtlMs: expireAfterMs }),
+      ...(aroundSql === undefined ? {} : { aroundSql }),
     });
     try {
       const agent = await store.owner.attach({
         agent: agentId,
         name: made.folder.name,
-        engine: made.engine,
+        engine,
         model: () => made.model(),
       });
       return {

@@ -1,10 +1,12 @@
 // A store and its one owner: the lease, the database, the runtime on top; and their end in the opposite order.
 
-import { openOwner, type Owner, type OwnerOptions, type Platform } from "@lichen/runtime";
+import { openOwner, type Owner, type OwnerOptions, type Platform, type Sql } from "@lichen/runtime";
 import { acquireLease, openSql } from "@lichen/runtime/node";
 
 export interface StoreOptions extends Pick<OwnerOptions, "capacity" | "approvalTtlMs" | "meta"> {
   readonly platform: Platform;
+  /** Stands between the runtime and the database. */
+  readonly aroundSql?: (sql: Sql) => Sql;
 }
 
 export interface OpenStore {
@@ -15,13 +17,14 @@ export interface OpenStore {
 
 /** Opens the store at `path` (`:memory:` keeps it in memory) as its owner; `unavailable` while another owner lives. */
 export async function openStore(path: string, options: StoreOptions): Promise<OpenStore> {
+  const { aroundSql = (sql: Sql) => sql, ...rest } = options;
   const lease = path === ":memory:" ? undefined : await acquireLease(path);
   try {
     const file = await openSql(path, {
       onSyncFailure: (error) => options.platform.report(error),
     });
     try {
-      const owner = openOwner({ sql: file.sql, ...options });
+      const owner = openOwner({ sql: aroundSql(file.sql), ...rest });
       return {
         owner,
         close: async (closing) => {

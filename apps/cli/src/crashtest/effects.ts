@@ -1,0 +1,108 @@
+// Around every call of every tool: its effect is written down before it begins and when it has ended, by its call's key.
+//
+//   The effects of writes happen one after another, so that what a write did to the folder is its own doing.
+//   A write that ran to its end in an earlier life and runs again is watched: does the folder change once more?
+//   Only the tested session runs; what else the copied state holds stays as it was.
+
+import type { Engine, Run } from "@lichen/runtime";
+import type { Deaths } from "./death.ts";
+import { folderPrint } from "./folder-print.ts";
+import type { Seen, Witness } from "./witness.ts";
+
+export interface EffectsOptions {
+  readonly session: string;
+  /** Where the agent works. */
+  readonly dir: string;
+  readonly witness: Witness;
+  /** What earlier lives of this copy have left. */
+  readonly earlier: readonly Seen[];
+  readonly deaths: Deaths;
+}
+
+export class Effects {
+  readonly #options: EffectsOptions;
+  readonly #ended: ReadonlySet<string>;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: EffectsOptions) {
+    this.#options = options;
+    this.#ended = new Set(
+      options.earlier.flatMap((seen) => (seen.saw === "return" ? [seen.call] : [])),
+    );
+  }
+
+  aroundEngine(engine: Engine): Engine {
+    return {
+      name: engine.name,
+      can: engine.can,
+      ...(engine.check ? { check: (settings) => engine.check!(settings) } : {}),
+      open: (session, host) => {
+        const connection = engine.open(session, host);
+        return {
+          run: (work, run) =>
+            session.session === this.#options.session
+              ? connection.run(work, this.#around(run))
+              : untilStopped(run.signal),
+          close: () => connection.close(),
+          ...(connection.stays === undefined ? {} : { stays: connection.stays }),
+        };
+      },
+    };
+  }
+
+  #around(run: Run): Run {
+    const { agent, session, epoch, commandId, signal } = run;
+    return {
+      ...{ agent, session, epoch, commandId, signal },
+      settings: () => run.settings(),
+      transcript: () => run.transcript(),
+      blob: (sha256) => run.blob(sha256),
+      append: (drafts) => run.append(drafts),
+      partial: (partial) => run.partial(partial),
+      ask: (question) => run.ask(question),
+      withdrawQuestion: (key, reason) => run.withdrawQuestion(key, reason),
+      steers: () => run.steers(),
+      addUsage: (usage) => run.addUsage(usage),
+      call: (call, effect) => {
+        const name = { call: `${call.assistant}/${call.index}`, tool: call.name };
+        return run.call(call, async (input, stop) => {
+          const isWrite = call.label === "write";
+          const leave = isWrite ? await this.#enter() : undefined;
+          try {
+            const { witness, deaths, dir } = this.#options;
+            const isWatched = isWrite && this.#ended.has(name.call);
+            const before = isWatched ? await folderPrint(dir) : undefined;
+            const { label, replaySafe } = call;
+            witness.saw({ saw: "effect", ...name, label, replaySafe });
+            try {
+              return await effect(input, stop);
+            } finally {
+              const hasChanged = isWatched && before !== (await folderPrint(dir));
+              witness.saw({ saw: "return", ...name, hasChanged });
+              await deaths.effectReturned(call.name);
+            }
+          } finally {
+            leave?.();
+          }
+        });
+      },
+    };
+  }
+
+  /** Settles when the writes before this one have left. */
+  async #enter(): Promise<() => void> {
+    const before = this.#turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turn = promise;
+    await before;
+    return resolve;
+  }
+}
+
+function untilStopped(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  return promise;
+}
