@@ -119,6 +119,30 @@ export function directoryContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check("[L10] a creation is replayed though its model is gone by now", async (stage) => {
+    const models = new Set(["m"]);
+    const life = await stage.open({
+      engine: {
+        ...scriptedEngine(),
+        check: ({ model }) =>
+          model === undefined || models.has(model)
+            ? Promise.resolve()
+            : Promise.reject(
+                Object.assign(new Error(`no ${model}`), { name: "Fault", code: "invalid" }),
+              ),
+      },
+    });
+    const first = await life.agent.create({ requestId: "c1", session: "s", model: "m" });
+    models.clear();
+    expect(await life.agent.create({ requestId: "c1", session: "s", model: "m" })).toEqual({
+      ...first,
+      replay: true,
+    });
+    expect(await refusal(life.agent.create({ requestId: "c2", model: "m" }))).toBe("invalid");
+    expect(await refusal(life.session().change({ model: "n" }))).toBe("invalid");
+    expect((await life.session().info()).head).toBe(0);
+  });
+
   check(
     "[L10] creating is replayed under its request id; an id that exists is a conflict",
     async (stage) => {

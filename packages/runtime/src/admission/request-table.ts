@@ -35,6 +35,11 @@ function find(sql: Sql, key: RequestKey): RequestRow | undefined {
   )[0];
 }
 
+/** Whether the request id was used before, for whatever. */
+export function isKnown(sql: Sql, key: RequestKey): boolean {
+  return find(sql, key) !== undefined;
+}
+
 /** The first receipt, where this request was admitted with the same input; undefined for a new one. */
 export function replayed(sql: Sql, key: RequestKey, digest: string): Receipt | undefined {
   const row = find(sql, key);

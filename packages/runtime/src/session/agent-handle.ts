@@ -100,7 +100,9 @@ export class AgentHandle implements Agent {
     parsed(SessionSettings, options);
     if (this.#house.coordinator.isDraining)
       throw new Fault("unavailable", "The host is stopping: try this again in a moment.");
-    await checkSettings(this.#house, this.#whose.aid, options);
+    // A replay answers as before, whatever models there are by now.
+    if (!this.#house.directory.knows(this.#whose, options.requestId))
+      await checkSettings(this.#house, this.#whose.aid, options);
     const { row, replay } = await this.#house.directory.create(this.#whose, options);
     return { info: row.info, replay };
   }

@@ -5,7 +5,7 @@
 //   L12  A deleted session is gone for every reader at once; what it wrote is purged in small slices afterwards.
 
 import { canonicalJson, Fault, type Receipt, type SessionInfo } from "@lichen/wire";
-import { record, replayed, type RequestKey } from "../admission/request-table.ts";
+import { isKnown, record, replayed, type RequestKey } from "../admission/request-table.ts";
 import { resolveEntry } from "../log/entry-log.ts";
 import {
   findSession,
@@ -108,6 +108,11 @@ export class Directory {
       );
       return made;
     });
+  }
+
+  /** Whether this request id has made, or tried to make, a session of the agent. */
+  knows({ aid }: Whose, requestId: string): boolean {
+    return isKnown(this.#sessions.ground.sql, { aid, session: "", request: requestId });
   }
 
   // Session creation is an admission of the agent: its request ids are one namespace of their own.
