@@ -61,10 +61,10 @@ async function finish(host: TestHost, folder: string): Promise<readonly OutboxIt
 }
 
 /** The messages that the host admitted, in their order. */
-function admitted(entries: readonly Entry[]): unknown[] {
+function admitted(entries: readonly Entry[]): string[] {
   return entries
     .filter((entry) => entry.kind === "command.queued" || entry.kind === "line")
-    .map((entry) => entry.requestId);
+    .map((entry) => entry.requestId ?? "");
 }
 
 test("[N16] a client that is killed at any of its own writes loses no message that was answered for, and doubles none", async () => {
@@ -77,13 +77,16 @@ test("[N16] a client that is killed at any of its own writes loses no message th
     const where = `killed at step ${killAt}, after ${life.added.join(", ")}`;
     const messages = admitted(await readOrNothing(host, session));
     expect(new Set(messages).size, where).toBe(messages.length);
-    expect([...messages].sort(), where).toEqual(messages);
+    expect(
+      messages.toSorted((a, b) => (a < b ? -1 : 1)),
+      where,
+    ).toEqual(messages);
     const drafts = left.map((item) => item.requestId);
     // The third was called back: it is a draft again, or it was admitted, and never both or neither.
     for (const id of life.added) expect([...messages, ...drafts], where).toContain(id);
     for (const id of drafts) expect(id, where).toBe("m3");
     expect(
-      messages.filter((id) => drafts.includes(String(id))),
+      messages.filter((id) => drafts.includes(id)),
       where,
     ).toEqual([]);
     return life;

@@ -12,7 +12,8 @@ import { HandClock } from "./hand-clock.ts";
 import { type Asked, HandHost } from "./hand-host.ts";
 import { openTestHost } from "./host.ts";
 import { hurry } from "./hurry.ts";
-import { codeOf, png, prompt } from "./session.contract.ts";
+import { png, prompt } from "./messages.ts";
+import { codeOf } from "./session.contract.ts";
 
 async function openHand(storage = memoryStorage()) {
   const host = new HandHost();
@@ -43,7 +44,7 @@ const message = (text: string, session = "s", extra: Partial<Outgoing> = {}): Ou
   ...extra,
 });
 const bodyOf = (asked: Asked): Record<string, unknown> =>
-  JSON.parse(String(asked.init.body)) as Record<string, unknown>;
+  JSON.parse(asked.init.body as string) as Record<string, unknown>;
 const accept = (asked: Asked, commandId = "cmd_1"): void =>
   asked.answer({ status: "accepted", commandId }, 202);
 const refuse = (asked: Asked, code: string, status: number, retryable = false): void =>

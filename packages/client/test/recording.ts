@@ -13,10 +13,12 @@ export interface CuttingProxy extends AsyncDisposable {
   recording: Buffer;
 }
 
+export type Pages = ReadonlyMap<string, { readonly type: string; readonly body: string | Buffer }>;
+
 export async function openCuttingProxy(
   hostPort: number,
   /** Pages that the proxy serves by itself, by path. */
-  pages: ReadonlyMap<string, { type: string; body: string | Buffer }> = new Map(),
+  pages: Pages = new Map(),
 ): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
   const proxy = { recording: Buffer.alloc(0) };
@@ -101,14 +103,15 @@ function numberIn(request: string, header: string): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** The raw bytes of an answer as they come on the wire, until they contain the mark. */
-export async function record(
-  port: number,
-  path: string,
-  token: string,
-): Promise<{
+export interface Recording {
+  /** Settles once the mark has come. */
+  seen(mark: string): Promise<void>;
+  /** Ends with the frame that holds the mark; all that came. */
   until(mark: string): Promise<Buffer>;
-}> {
+}
+
+/** The raw bytes of an event stream, as they come on the wire from now on. */
+export async function record(port: number, path: string, token: string): Promise<Recording> {
   const socket = connect(port, "127.0.0.1");
   let received = Buffer.alloc(0);
   let changed = Promise.withResolvers<void>();
@@ -120,11 +123,15 @@ export async function record(
   socket.write(
     `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n\r\n`,
   );
-  await once(socket, "connect");
+  const seen = async (mark: string): Promise<void> => {
+    while (!received.includes(mark)) await changed.promise;
+  };
+  // The baseline is of what stood before anything else is asked of the host.
+  await seen("event: baseline");
   return {
+    seen,
     until: async (mark) => {
-      while (!received.includes(mark)) await changed.promise;
-      // The rest of the frame that holds it.
+      await seen(mark);
       while (!received.subarray(received.indexOf(mark)).includes("\n\n")) await changed.promise;
       socket.destroy();
       return received;

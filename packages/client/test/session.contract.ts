@@ -12,6 +12,7 @@ import {
   settled,
   ViewFold,
 } from "../src/index.ts";
+import { png, prompt } from "./messages.ts";
 
 /** Opens a client of a fresh owner with one agent, `a`, whose engine plays the script. */
 export type OpenClient = (
@@ -359,17 +360,6 @@ export function sessionContract(where: string, open: OpenClient): void {
       }),
     );
   });
-}
-
-/** A transparent picture of one pixel. */
-export const png =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
-
-export function prompt(
-  requestId: string,
-  text: string = `text of ${requestId}`,
-): Extract<Command, { type: "prompt" }> {
-  return { type: "prompt", requestId, text };
 }
 
 export async function run(session: Session, requestId: string): Promise<Settlement> {

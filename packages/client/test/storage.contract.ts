@@ -22,7 +22,7 @@ export function itemAt(order: number, extra: Partial<OutboxItem> = {}): OutboxIt
 /** `reopen` gives a storage on what the one before it kept. */
 export function storageContract(
   where: string,
-  open: () => Promise<{ storage: OutboxStorage; reopen(): OutboxStorage }>,
+  open: () => Promise<{ storage: OutboxStorage; reopen: () => OutboxStorage }>,
 ): void {
   test(`[N22] what is put is there again, replaced and removed by its id (${where})`, async () => {
     const { storage, reopen } = await open();

@@ -56,7 +56,7 @@ test("[N22] what cannot be read is told by name and stays, and the rest is sent"
     client: createClient({
       url: "http://host",
       fetch: (_url, init) => {
-        sent.push(String(init.body));
+        sent.push(init.body as string);
         return Promise.resolve(
           Response.json({ status: "accepted", commandId: "cmd_1" }, { status: 202 }),
         );

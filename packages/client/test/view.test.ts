@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { type Item, type Session, settled, ViewFold, viewOf } from "../src/index.ts";
 import { baselineAt, lineAt } from "./hand-host.ts";
 import { openTestHost } from "./host.ts";
-import { png, prompt, until } from "./session.contract.ts";
+import { png, prompt } from "./messages.ts";
+import { until } from "./session.contract.ts";
 
 const scripts: Record<string, readonly Move[]> = {
   tools: [
@@ -22,7 +23,7 @@ const scripts: Record<string, readonly Move[]> = {
           label: "write",
           confirm: {},
           input: { file: "a" },
-          effect: (input) => textOutcome(`erased ${String(input["file"])}`),
+          effect: (input) => textOutcome(`erased ${JSON.stringify(input["file"])}`),
         },
         {
           name: "burn",
@@ -147,7 +148,7 @@ test("[N24] the view shows the branch with its calls and how each ended, the rem
         state: "done",
         input: { file: "b" },
         isEdited: true,
-        content: [{ text: "erased b" }],
+        content: [{ text: 'erased "b"' }],
       },
       { name: "burn", state: "failed" },
     ],

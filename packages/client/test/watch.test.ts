@@ -5,7 +5,8 @@ import { HandClock } from "./hand-clock.ts";
 import { baselineAt, HandHost, lineAt } from "./hand-host.ts";
 import { hurry } from "./hurry.ts";
 import { openTestHost } from "./host.ts";
-import { codeOf, prompt } from "./session.contract.ts";
+import { prompt } from "./messages.ts";
+import { codeOf } from "./session.contract.ts";
 
 function openHand(options: { after?: string; signal?: AbortSignal } = {}) {
   const host = new HandHost();
@@ -295,7 +296,7 @@ test("[N4] refusals keep their code, message and whether to try again; what is n
   for (const [status, code] of [
     [401, "unauthenticated"],
     [403, "denied"],
-    [404, "unknown_route"],
+    [404, "unavailable"],
     [413, "too_large"],
     [418, "invalid"],
     [429, "capacity"],

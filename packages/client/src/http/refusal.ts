@@ -18,7 +18,8 @@ export async function refusalOf(response: Response): Promise<Fault> {
       retryable: false,
     });
   const told = toldIn(await bodyOf(response));
-  if (!told) return new Fault(codeOf(response.status), `The host answered ${response.status}.`);
+  if (!told)
+    return new Fault(codeOfStranger(response.status), `The answer was ${response.status}.`);
   const { code, message, retryable } = told;
   return new Fault(isCode(code) ? code : codeOf(response.status), message, { retryable });
 }
@@ -74,18 +75,26 @@ function isCode(code: string): code is FaultCode {
   return Object.hasOwn(faultStatus, code);
 }
 
-/** The general code of a status, for answers of proxies and of newer hosts. */
+/** The general code of a status, for the codes of a newer host. */
 function codeOf(status: number): FaultCode {
+  if (status === 404) return "unknown_route";
+  if (status === 409) return "conflict";
+  return codeOfStranger(status);
+}
+
+/**
+ * What a status says by itself: an answer of a proxy, or one that was cut in its head (a browser takes `HTTP/1.1 20` for
+ * the status 20). What only a host can know, such as what exists, is not taken from a stranger.
+ */
+function codeOfStranger(status: number): FaultCode {
   const exact: Record<number, FaultCode> = {
     401: "unauthenticated",
     403: "denied",
-    404: "unknown_route",
-    408: "unavailable",
-    409: "conflict",
     413: "too_large",
     415: "unsupported_media",
     429: "capacity",
     500: "internal",
   };
-  return exact[status] ?? (status >= 500 ? "unavailable" : "invalid");
+  const isOthers = status < 400 || status >= 500 || [404, 408, 409].includes(status);
+  return exact[status] ?? (isOthers ? "unavailable" : "invalid");
 }

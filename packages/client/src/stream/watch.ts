@@ -8,7 +8,7 @@
 import { Fault } from "@lichen/wire";
 import type { Back, Outage } from "../api.ts";
 import type { Line } from "../http/line.ts";
-import { lost } from "../http/refusal.ts";
+import { lost, noHost } from "../http/refusal.ts";
 import { backoffMs, pause } from "../platform.ts";
 import { messagesOf, type Message } from "./connection.ts";
 
@@ -80,6 +80,8 @@ async function* follow<F>(
         ...(cursor === undefined ? {} : { "last-event-id": cursor }),
       };
       const response = await line.open(path, { headers }, ears);
+      if (!/^text\/event-stream\b/.test(response.headers.get("content-type") ?? ""))
+        throw noHost(new Error("the answer is no event stream"));
       if (outageSince !== undefined) {
         const data = { since: outageSince, at: platform.now() };
         outageSince = undefined;
