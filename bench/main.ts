@@ -10,6 +10,7 @@ import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { admissionFigure } from "./admission.ts";
+import { clientFigure } from "./client-events.ts";
 import { invokeFigure } from "./invoke.ts";
 import { longSessionFigure } from "./long-session.ts";
 import { memoryFigure } from "./memory.ts";
@@ -27,6 +28,7 @@ const figures: readonly Figure[] = [
   memoryFigure,
   startupFigure,
   recoveryFigure,
+  clientFigure,
 ];
 
 const { values } = parseArgs({

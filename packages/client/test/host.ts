@@ -16,6 +16,8 @@ export interface TestHost extends AsyncDisposable {
   readonly port: number;
   readonly token: string;
   readonly folder: string;
+  /** Event streams that are open now. */
+  readonly openStreams: number;
   client(options?: Partial<ClientOptions>): HttpClient;
   stop(): Promise<void>;
   /** A further life on the same store, at the same address. */
@@ -68,6 +70,9 @@ export async function openTestHost(options: TestHostOptions = {}): Promise<TestH
     folder,
     get owner() {
       return life.owner;
+    },
+    get openStreams() {
+      return life.listening.door.openStreams;
     },
     get url() {
       return life.listening.url;

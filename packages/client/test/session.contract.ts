@@ -70,6 +70,11 @@ export function sessionContract(where: string, open: OpenClient): void {
         const session = agent.session("s");
         expect((await session.change({ title: "two" })).title).toBe("two");
         expect((await session.info()).title).toBe("two");
+        expect(await session.change({ model: "demo/x", reasoning: "low" })).toMatchObject({
+          title: "two",
+          model: "demo/x",
+          reasoning: "low",
+        });
         await run(session, "p");
         const { entries, epoch } = await session.read();
         const user = entries.find((entry) => entry.kind === "message.user")!;
@@ -164,6 +169,33 @@ export function sessionContract(where: string, open: OpenClient): void {
         gate.resolve();
       })();
     });
+
+    test(
+      "[N2] a session is compacted on request",
+      check(
+        [
+          {
+            append: [
+              {
+                kind: "compaction",
+                data: { summary: "so far", tokensBefore: 9, automatic: false },
+              },
+            ],
+          },
+        ],
+        async (agent) => {
+          const session = agent.session("s");
+          await session.send({ type: "line", requestId: "l", text: "much" });
+          const command: Command = { type: "compact", requestId: "k", instructions: "short" };
+          const { commandId } = await session.send(command);
+          expect((await settled(session, commandId!)).terminal).toBe("completed");
+          const { entries } = await session.read();
+          expect(entries.find((entry) => entry.kind === "compaction")?.data).toMatchObject({
+            summary: "so far",
+          });
+        },
+      ),
+    );
 
     test(
       "[N2] an approval is seen, answered once, and its answer takes effect",

@@ -1,6 +1,6 @@
 import { Fault } from "@lichen/wire";
 import { expect, test } from "vitest";
-import { createClient, type Frame, ViewFold } from "../src/index.ts";
+import { type Agent, createClient, type Frame, ViewFold } from "../src/index.ts";
 import { HandClock } from "./hand-clock.ts";
 import { baselineAt, HandHost, lineAt } from "./hand-host.ts";
 import { hurry } from "./hurry.ts";
@@ -236,6 +236,57 @@ test("[N13] a reader that leaves while it waits ends the connection at once", as
   left.abort();
   expect((await pending).done).toBe(true);
   expect(asked.init.signal?.aborted).toBe(true);
+});
+
+test("[N13] of a watch that was left, the host keeps nothing open", async () => {
+  await using host = await openTestHost({ script: [{ say: "ok" }] });
+  const client = host.client();
+  await client.agent("a").create({ requestId: "c", session: "s" });
+  for await (const frame of client.agent("a").session("s").watch()) {
+    expect([frame.type, host.openStreams]).toEqual(["baseline", 1]);
+    break;
+  }
+  for await (const frame of client.watchHost()) {
+    expect(frame.type).toBe("baseline");
+    break;
+  }
+  while (host.openStreams > 0) await new Promise((resolve) => void setImmediate(resolve));
+  expect(host.openStreams).toBe(0);
+});
+
+test("[N11] a client that is told of a better time does not wait for the end of its pause", async () => {
+  const { host, clock, client, frames } = openHand();
+  const outage = frames.next();
+  (await host.next()).fail(new TypeError("refused"));
+  await outage;
+  const back = frames.next();
+  await clock.waiting(500);
+  client.wake();
+  (await host.next()).stream();
+  expect((await back).value).toMatchObject({ type: "back" });
+  await frames.return?.();
+  expect(clock.waits).toEqual([]);
+});
+
+test("[N7] the host's stream begins anew with a reset after the host did", async () => {
+  await using host = await openTestHost({ script: [{ say: "ok" }] });
+  const agent = (): Agent => host.client().agent("a");
+  await agent().create({ requestId: "c", session: "s" });
+  const told: string[] = [];
+  for await (const frame of host.client({ platform: hurry }).watchHost()) {
+    told.push(frame.type === "session" ? `session ${frame.data.session}` : frame.type);
+    if (frame.type === "baseline") void host.stop();
+    if (frame.type === "outage") {
+      await host.stop();
+      await host.start();
+    }
+    if (frame.type === "reset") {
+      expect(frame.data.sessions).toMatchObject([{ session: "s" }]);
+      await agent().create({ requestId: "d", session: "t" });
+    }
+    if (frame.type === "session") break;
+  }
+  expect(told).toEqual(["baseline", "outage", "back", "reset", "session t"]);
 });
 
 test("[N10] a host that is stopped and started underneath is an outage, and nothing is missed or doubled", async () => {

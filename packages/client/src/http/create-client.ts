@@ -29,6 +29,8 @@ export interface Health {
 
 export interface HttpClient extends Client {
   health(): Promise<Health>;
+  /** The network is back, as far as the caller knows: watches that wait to connect again do it now. */
+  wake(): void;
 }
 
 export function createClient(options: ClientOptions): HttpClient {
@@ -50,6 +52,7 @@ export function createClient(options: ClientOptions): HttpClient {
       return new Watch<HostFrame>(line, source, watching.signal);
     },
     health: async () => (await line.json("/health", {}, healthOf)).value,
+    wake: () => line.wake(),
   };
 }
 

@@ -3,7 +3,7 @@
 // Whoever gives `fetch` decides where requests can go at all; the client adds no right of its own.
 
 import { Fault } from "@lichen/wire";
-import type { ClientPlatform } from "../platform.ts";
+import { type ClientPlatform, pause } from "../platform.ts";
 import { lost, noHost, refusalOf } from "./refusal.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -32,6 +32,7 @@ export class Line {
   readonly #base: string;
   readonly #token: LineOptions["token"];
   readonly #fetch: Fetch;
+  readonly #naps = new Set<AbortController>();
 
   constructor(options: LineOptions) {
     this.platform = options.platform;
@@ -77,6 +78,23 @@ export class Line {
     } finally {
       cancel();
     }
+  }
+
+  /** Waits before a further connection, at most until the signal aborts or somebody wakes the line. */
+  async nap(ms: number, signal: AbortSignal): Promise<void> {
+    const nap = new AbortController();
+    const leave = (): void => nap.abort();
+    signal.addEventListener("abort", leave);
+    if (signal.aborted) leave();
+    this.#naps.add(nap);
+    await pause(this.platform, ms, nap.signal);
+    this.#naps.delete(nap);
+    signal.removeEventListener("abort", leave);
+  }
+
+  /** Ends every wait for a better time. */
+  wake(): void {
+    for (const nap of this.#naps) nap.abort();
   }
 
   /** Reads a whole answer. What ends it early is the caller's signal, told as it is, or a lost answer. */

@@ -24,7 +24,7 @@ export type Recall =
 export type OutboxEvent =
   | { readonly type: "added" | "set_aside" | "restored" | "removed"; readonly item: OutboxItem }
   | { readonly type: "sent"; readonly item: OutboxItem; readonly receipt: Receipt }
-  /** The next message cannot go now; it is tried again. */
+  /** The next message cannot go now; it is tried again. Told once for each reason. */
   | { readonly type: "trouble"; readonly item: OutboxItem; readonly reason: Error };
 
 /** A message in memory, with how far it has come. */
@@ -54,6 +54,8 @@ export class Lane {
   #writes: Promise<void> = Promise.resolve();
   #nap = new AbortController();
   #failures = 0;
+  /** What was told last of why nothing goes out. */
+  #trouble: string | undefined;
 
   constructor(session: () => Session, ground: LaneGround) {
     this.#session = session;
@@ -127,7 +129,9 @@ export class Lane {
         if (Fault.is(reason) && this.#isFinal(reason)) {
           if (await this.#setAside(place, reason)) continue;
         }
-        if (this.#failures === 0) this.#ground.tell({ type: "trouble", item: place.item, reason });
+        if (this.#failures === 0 || reason.message !== this.#trouble)
+          this.#ground.tell({ type: "trouble", item: place.item, reason });
+        this.#trouble = reason.message;
         this.#nap = new AbortController();
         await pause(platform, backoffMs(platform, this.#failures++), this.#nap.signal);
       }

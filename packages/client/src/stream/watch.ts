@@ -9,7 +9,7 @@ import { Fault } from "@lichen/wire";
 import type { Back, Outage } from "../api.ts";
 import type { Line } from "../http/line.ts";
 import { lost, noHost } from "../http/refusal.ts";
-import { backoffMs, pause } from "../platform.ts";
+import { backoffMs } from "../platform.ts";
 import { messagesOf, type Message } from "./connection.ts";
 
 /** What a stream's messages mean to one watch, across connections. */
@@ -109,7 +109,7 @@ async function* follow<F>(
       outageSince = platform.now();
       yield { type: "outage", data: { since: outageSince, reason } };
     }
-    await pause(platform, backoffMs(platform, failures++), signal);
+    await line.nap(backoffMs(platform, failures++), signal);
   }
 }
 
