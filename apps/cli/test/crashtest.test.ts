@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readWitness } from "../src/crashtest/witness.ts";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
+import { StartedHost } from "./host.ts";
 import { Home, repository } from "./process.ts";
 
 interface Report {
@@ -123,6 +125,25 @@ test("[Y6] approvals are allowed in every life", { timeout: 60_000 }, async () =
   expect(await provider.requests()).toBe(2);
 });
 
+test("[Y4] both lives of a point tell the witness what they were answered and what was delivered to them", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/note.ts": noteTool });
+  await Provider.start(home, dir, { steps: writesNote });
+  const { report } = await crashtest(home, [dir, "note hi", "--points", "e1", "--keep"]);
+  const seen = readWitness(join(report!.kept!, "e1/witness.jsonl"));
+  const told = seen.map((it) => (it.saw === "entry" ? it.kind : it.saw));
+  const death = told.indexOf("return") + 1;
+  expect(told.slice(0, death).toSorted()).toEqual(
+    [
+      ...["receipt", "receipt", "command.queued", "run.started", "message.user"],
+      ...["message.assistant", "call.started", "effect", "return"],
+    ].toSorted(),
+  );
+  expect(told.slice(death)).toEqual(
+    expect.arrayContaining(["receipt", "command.queued", "message.tool", "run.settled"]),
+  );
+});
+
 test("[Y7] the provider is asked in the first run only, and [Y8] the originals stay as they were", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home, { "tools/note.ts": noteTool });
@@ -131,17 +152,40 @@ test("[Y7] the provider is asked in the first run only, and [Y8] the originals s
   const { agent } = JSON.parse((await home.run(["info", dir, "--json"])).stdout) as {
     agent: string;
   };
-  const store = home.path(".local/share/lichen", agent, "host.db");
-  const before = await readFile(store);
+  const state = home.path(".local/share/lichen", agent);
+  const contents = async () => {
+    const names = (await readdir(state)).toSorted();
+    return Promise.all(names.map(async (name) => [name, await readFile(join(state, name))]));
+  };
+  const before = await contents();
   const { code, report } = await crashtest(home, [dir, "note hi", "--points", "w3,e1", "--keep"]);
   expect({ code, report }).toMatchObject({ code: 0, report: clean });
   expect(await provider.requests()).toBe(3);
-  expect(await readFile(store)).toEqual(before);
+  expect(await contents()).toEqual(before);
   expect(existsSync(join(dir, "notes.txt"))).toBe(false);
   const kept = report!.kept!;
   expect((await stat(kept)).mode & 0o777).toBe(0o700);
   expect((await readdir(kept)).toSorted()).toEqual(["counted", "e1", "first", "original", "w3"]);
   expect(await readFile(join(kept, "e1/folder/agent/notes.txt"), "utf8")).toBe("hi\n");
+});
+
+test("[Y8] what else runs is left alone: the host that serves the agent, and work that its state holds", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/note.ts": noteTool });
+  const provider = await Provider.start(home, dir, {
+    steps: [{ parts: [{ gate: "open" }, { text: "Late." }] }, ...writesNote],
+  });
+  const host = await StartedHost.start(home, dir);
+  const waiting = home.start(["invoke", "wait", dir, "--session", "s"]);
+  await provider.atGate("open");
+  const { code, report } = await crashtest(home, [dir, "note hi", "--points", "e1"]);
+  expect({ code, report }).toMatchObject({ code: 0, report: { ...clean, unknown: 1 } });
+  // The copies hold that run as well, and none of them asked for its answer again.
+  expect(await provider.requests()).toBe(3);
+  await provider.open("open");
+  expect(await waiting.ended).toMatchObject({ code: 0 });
+  expect(waiting.stdout).toBe("Late.\n");
+  expect(await host.running.stop()).toBe(0);
 });
 
 test("[Y8] Ctrl-C ends it with 130 and leaves neither a copy nor a process", async () => {

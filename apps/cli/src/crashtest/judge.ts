@@ -73,9 +73,10 @@ function repeatedCommands(entries: readonly Entry[]): string[] {
 }
 
 function repeatedEffects(seen: readonly Seen[]): string[] {
-  const writes = seen.filter((it) => it.saw === "effect" && it.label === "write");
-  const once = writes.filter((it) => it.saw === "effect" && !it.replaySafe);
-  const begun = Map.groupBy(once as (Seen & { saw: "effect" })[], ({ call }) => call);
+  const once = seen
+    .filter((it) => it.saw === "effect")
+    .filter(({ label, replaySafe }) => label === "write" && !replaySafe);
+  const begun = Map.groupBy(once, ({ call }) => call);
   const again = seen.filter((it) => it.saw === "return").filter(({ hasChanged }) => hasChanged);
   return [
     ...[...begun].flatMap(([call, { 0: first, length }]) =>

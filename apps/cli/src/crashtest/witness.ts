@@ -23,7 +23,7 @@ export type Seen =
   /** The tool's function ended. `hasChanged`: it had ended before, and this time the folder was another one afterwards. */
   | ({ readonly saw: "return" } & EffectName & { readonly hasChanged: boolean });
 
-export interface EffectName {
+interface EffectName {
   /** The call's own key. */
   readonly call: string;
   readonly tool: string;

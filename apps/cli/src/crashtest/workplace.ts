@@ -90,10 +90,20 @@ async function copyFolder(from: string, to: string): Promise<void> {
   for (const [source, target] of installed) await symlink(await realpath(source), target);
 }
 
-/** A host may be writing to it meanwhile: SQLite's own backup copies one state of it. */
+/**
+ * Where a host has it open, or was killed, SQLite's own backup copies one state of it. A store that was closed is one
+ * plain file, and SQLite would leave files beside it.
+ */
 async function copyStore(from: string, to: string): Promise<void> {
   const path = join(from, "host.db");
   if (!existsSync(path)) return;
+  const isClosed = () => !existsSync(`${path}-wal`);
+  if (isClosed()) {
+    await copyFile(path, join(to, "host.db"));
+    // No host has opened it meanwhile.
+    if (isClosed()) return;
+    await rm(join(to, "host.db"));
+  }
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
     await backup(database, join(to, "host.db"));
