@@ -10,6 +10,7 @@ import { readContract } from "./read.contract.ts";
 import { recoveryContract } from "./recovery.contract.ts";
 import { settlementContract } from "./settlement.contract.ts";
 import { watchContract } from "./watch.contract.ts";
+import { eagerContract } from "./eager.contract.ts";
 import { hostStreamContract } from "./host-stream.contract.ts";
 import { directoryContract } from "./directory.contract.ts";
 import { treeContract } from "./tree.contract.ts";
@@ -31,6 +32,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   recoveryContract(host, withSql);
   settlementContract(host, withSql);
   watchContract(host, withSql);
+  eagerContract(host, withSql);
   hostStreamContract(host, withSql);
   directoryContract(host, withSql);
   treeContract(host, withSql);

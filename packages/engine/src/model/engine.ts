@@ -32,7 +32,15 @@ export function createModelEngine(options: ModelEngineOptions): Engine {
   };
   return {
     name: "model",
-    can: { steer: true, approve: true, resume: true, takeover: false, images: true, models: true },
+    can: {
+      steer: true,
+      approve: true,
+      resume: true,
+      takeover: false,
+      images: true,
+      models: true,
+      eager: true,
+    },
     check: (settings) => options.models.checkSettings(settings),
     open: (): Connection => ({
       run: (work, run) => execute(host, work, run),

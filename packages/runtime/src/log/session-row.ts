@@ -121,6 +121,7 @@ export function insertSession(ground: Ground, tx: Tx, made: NewSession): Session
     leaf,
     leaf === null ? null : sidOf(leaf),
   );
+  tx.touch(row!.sid);
   return { sid: row!.sid, aid: made.aid, id: made.id, key, epoch, leaf, forkedFrom: leaf, info };
 }
 
@@ -162,6 +163,7 @@ export class SessionWriter {
     this.#info = row.info;
     this.#leaf = row.leaf;
     this.#publish = publish;
+    tx.touch(row.sid);
     tx.seal(() => this.#seal());
   }
 

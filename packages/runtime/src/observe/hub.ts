@@ -67,7 +67,7 @@ export class Hub {
     const whole: WatchSource = {
       ...source,
       partial: () => this.#partialOf(sid),
-      durable: () => this.#ground.writer.pending(),
+      durable: () => this.#ground.writer.pending(sid),
       report: (error) => this.#ground.platform.report(error),
     };
     const watcher = new Watcher(sink, whole, () => this.#unwatch(sid, watcher));

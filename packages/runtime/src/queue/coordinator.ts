@@ -140,7 +140,8 @@ export class Coordinator implements RunHouse {
     // An eager engine begins while the commit is being synced; nothing of it is shown before that is durable.
     if (engine.can.eager) tx.committed(() => this.#launch(row, next.cid, work, engine));
     else tx.after(() => this.#launch(row, next.cid, work, engine));
-    tx.after(() => this.#runOf(next.cid)?.show());
+    // Sealed last, so that its entries are told first.
+    tx.seal(() => tx.after(() => this.#runOf(next.cid)?.show()));
     return true;
   }
 
@@ -244,10 +245,12 @@ export class Coordinator implements RunHouse {
         const verdict = recover(this.sessions.ground, session, cid, engine);
         if (verdict.goesOn) {
           const work = workOf(this.sessions.ground, row, verdict.command, true);
-          tx.after(() => {
-            this.#launch(row, cid, work, engine);
-            this.#runOf(cid)?.show();
-          });
+          tx.seal(() =>
+            tx.after(() => {
+              this.#launch(row, cid, work, engine);
+              this.#runOf(cid)?.show();
+            }),
+          );
           return true;
         }
         settleRun(this.sessions.ground, session, cid, verdict.result);

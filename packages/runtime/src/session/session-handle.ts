@@ -92,7 +92,7 @@ export class SessionHandle implements Session {
       if (!command) throw unknownCommand(commandId, this.id);
       const settlement = settlementOf(sql, row.key, command);
       if (settlement) {
-        await this.#house.ground.writer.pending();
+        await this.#house.ground.writer.pending(row.sid);
         return settlement;
       }
       const leftMs = deadline - platform.now();
@@ -259,7 +259,7 @@ export class SessionHandle implements Session {
     parsed(SessionId, this.id);
     const row = findSession(this.#house.ground.sql, this.#address.aid, this.id);
     const answer = row ? read(row) : undefined;
-    await this.#house.ground.writer.pending();
+    await this.#house.ground.writer.pending(row?.sid);
     if (!row) throw unknownSession(this.id);
     return answer as T;
   }

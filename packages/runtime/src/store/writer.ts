@@ -20,6 +20,7 @@ const groupMs = 4;
 export class Tx {
   /** The time of everything this member writes. */
   readonly at: number;
+  readonly #touched = new Set<number>();
   readonly #seals: (() => void)[] = [];
   readonly #commits: (() => void)[] = [];
   readonly #afters: (() => void)[] = [];
@@ -27,6 +28,11 @@ export class Tx {
 
   constructor(at: number) {
     this.at = at;
+  }
+
+  /** Says what the member writes to: readers of it wait until that is durable, readers of other things don't. */
+  touch(sid: number): void {
+    this.#touched.add(sid);
   }
 
   /** Runs at the end of the member, still inside its transaction. */
@@ -47,6 +53,10 @@ export class Tx {
   /** Runs if the member's writes were undone: gives back what was reserved in memory. */
   undo(work: () => void): void {
     this.#undos.push(work);
+  }
+
+  static touched(tx: Tx): ReadonlySet<number> {
+    return tx.#touched;
   }
 
   static sealed(tx: Tx): void {
@@ -89,6 +99,8 @@ export class Writer {
   #syncs = 0;
   /** What is committed and waits for its sync to begin. */
   #unsynced: Done[] | undefined;
+  /** Sessions with commits that are not durable yet, and how many. */
+  readonly #dirty = new Map<number, number>();
   #last: Promise<void> | undefined;
   #broken: unknown;
 
@@ -110,9 +122,12 @@ export class Writer {
     });
   }
 
-  /** Settles when everything committed so far is durable, and rejects where it never will be; undefined where it is already. */
-  pending(): Promise<void> | undefined {
-    return this.#last;
+  /**
+   * Settles when everything committed so far (of one session, where `sid` is given) is durable, and rejects where it
+   * never will be; undefined where it is already.
+   */
+  pending(sid?: number): Promise<void> | undefined {
+    return sid === undefined || this.#dirty.has(sid) ? this.#last : undefined;
   }
 
   /** Settles when nothing waits and nothing is being synced. */
@@ -154,7 +169,11 @@ export class Writer {
       done =
         members.length === 1 ? [failure(members[0]!, error)] : members.map((it) => this.#alone(it));
     }
-    for (const it of done) if (!it.failed) this.#run(Tx.isCommitted(it.tx));
+    for (const { tx, failed } of done) {
+      if (failed) continue;
+      for (const sid of Tx.touched(tx)) this.#dirty.set(sid, (this.#dirty.get(sid) ?? 0) + 1);
+      this.#run(Tx.isCommitted(tx));
+    }
     this.#conclude(done);
     // What is left waits for its turn, so that one caller's flood does not hold the loop.
     this.#schedule((flush) => this.#platform.soon(flush));
@@ -230,8 +249,17 @@ export class Writer {
       throw error;
     }
     this.#syncs--;
+    for (const { tx, failed } of done) if (!failed) this.#clean(tx);
     for (const it of done) this.#tell(it);
     this.#schedule();
+  }
+
+  #clean(tx: Tx): void {
+    for (const sid of Tx.touched(tx)) {
+      const left = (this.#dirty.get(sid) ?? 1) - 1;
+      if (left === 0) this.#dirty.delete(sid);
+      else this.#dirty.set(sid, left);
+    }
   }
 
   #tell({ member, tx, value, error, failed }: Done): void {
