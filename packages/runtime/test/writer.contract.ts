@@ -67,7 +67,8 @@ export function writerContract(host: string, withSql: WithSql): void {
         "fulfilled",
       ]);
       expect(numbers()).toEqual([1, 2, 3]);
-      expect(life.commits - before).toBe(2);
+      // The second 1 was alone in its group: nothing of that is left to commit.
+      expect(life.commits - before).toBe(1);
     },
   );
 

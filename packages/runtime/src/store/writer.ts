@@ -149,9 +149,21 @@ export class Writer {
 
   #flush(): void {
     this.#scheduled = false;
+    const done = this.#queue.length === 1 ? [this.#alone(this.#queue.shift()!)] : this.#group();
+    for (const { tx, failed } of done) {
+      if (failed) continue;
+      for (const sid of Tx.touched(tx)) this.#dirty.set(sid, (this.#dirty.get(sid) ?? 0) + 1);
+      this.#run(Tx.isCommitted(tx));
+    }
+    this.#conclude(done);
+    // What is left waits for its turn, so that one caller's flood does not hold the loop.
+    this.#schedule((flush) => this.#platform.soon(flush));
+  }
+
+  #group(): Done[] {
     const began = this.#platform.now();
     const members: Member[] = [];
-    let done: Done[] = [];
+    const done: Done[] = [];
     try {
       this.#sql.transact(() => {
         this.#checkGeneration();
@@ -162,21 +174,13 @@ export class Writer {
           done.push(this.#attempt(member));
         } while (members.length < membersPerGroup && this.#platform.now() - began < groupMs);
       });
-    } catch (error) {
+      return done;
+    } catch {
       for (const { tx, failed } of done) if (!failed) Tx.undone(tx);
       // Refused before its first member, as a stale writer is: those who wait learn it.
       if (members.length === 0) members.push(...this.#queue.splice(0, membersPerGroup));
-      done =
-        members.length === 1 ? [failure(members[0]!, error)] : members.map((it) => this.#alone(it));
+      return members.map((it) => this.#alone(it));
     }
-    for (const { tx, failed } of done) {
-      if (failed) continue;
-      for (const sid of Tx.touched(tx)) this.#dirty.set(sid, (this.#dirty.get(sid) ?? 0) + 1);
-      this.#run(Tx.isCommitted(tx));
-    }
-    this.#conclude(done);
-    // What is left waits for its turn, so that one caller's flood does not hold the loop.
-    this.#schedule((flush) => this.#platform.soon(flush));
   }
 
   #attempt(member: Member): Done {
@@ -195,17 +199,20 @@ export class Writer {
     }
   }
 
+  // Alone in its group, a member needs no transaction inside the group's.
   #alone(member: Member): Done {
-    let done: Done | undefined;
+    const tx = new Tx(this.#platform.now());
     try {
-      this.#sql.transact(() => {
+      const [value] = this.#sql.transact(() => {
         this.#checkGeneration();
-        done = this.#attempt(member);
+        const answer = member.body(tx);
+        Tx.sealed(tx);
+        return [answer];
       });
-      return done!;
+      return { member, tx, value, failed: false };
     } catch (error) {
-      if (done && !done.failed) Tx.undone(done.tx);
-      return failure(member, error);
+      Tx.undone(tx);
+      return { member, tx, error, failed: true };
     }
   }
 
@@ -284,8 +291,4 @@ export class Writer {
 
 function ignore(): void {
   // Those who wait were told.
-}
-
-function failure(member: Member, error: unknown): Done {
-  return { member, tx: new Tx(0), error, failed: true };
 }
