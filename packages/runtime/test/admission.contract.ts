@@ -1,3 +1,4 @@
+import type { Fault } from "@lichen/wire";
 import { expect } from "vitest";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
@@ -84,7 +85,7 @@ export function admissionContract(host: string, withSql: WithSql): void {
         prompt("r1", { text: "other" }),
         prompt("r1", { delivery: "steer" }),
         prompt("r1", { requireExisting: true }),
-        prompt("r1", { images: [{ mimeType: "image/png", data: "aGk=" }] }),
+        prompt("r1", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] }),
         line("r1", "text of r1"),
         { type: "abort", requestId: "r1" } as const,
       ];
@@ -324,12 +325,32 @@ export function admissionContract(host: string, withSql: WithSql): void {
         engine: scriptedEngine([{ say: "ok" }], { onRun: (work) => void texts.push(work.text) }),
       });
       const session = life.session();
-      const long = "a 日本 👩‍👩‍👧 ".repeat(40_000);
+      const long = "a 日本 👩‍👩‍👧 ".repeat(37_000);
       for (const [n, text] of [long, "", "\u0000\u2028 __proto__ </script>", "ſ"].entries())
         await settled(session, await sent(session, prompt(`r${n}`, { text })));
       expect(texts).toEqual([long, "", "\u0000\u2028 __proto__ </script>", "ſ"]);
       for (const entry of await entriesOf(session))
         expect(JSON.stringify(entry).length).toBeLessThan(600_000);
+    },
+  );
+
+  check(
+    "[A22] an image that is none and a text that is too large are refused by name, and nothing is kept",
+    async (stage) => {
+      const life = await stage.open();
+      const session = life.session();
+      const why = async (extra: Parameters<typeof prompt>[1]) =>
+        session.send(prompt("r", extra)).catch((error: Fault) => [error.code, error.message]);
+      for (const data of ["", "AAAA", "R0lGODlh"])
+        expect(await why({ images: [{ mimeType: "image/png", data }] })).toEqual([
+          "invalid",
+          expect.stringMatching(/^images\.0\.data: not image\/png: /),
+        ]);
+      expect(await why({ text: "x".repeat(1_048_577) })).toEqual([
+        "too_large",
+        expect.stringMatching(/^text: larger than /),
+      ]);
+      expect(await refusal(session.info())).toBe("unknown_session");
     },
   );
 }

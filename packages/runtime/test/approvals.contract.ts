@@ -1,4 +1,4 @@
-import type { Baseline, JsonObject } from "@lichen/wire";
+import type { Baseline, Fault, JsonObject } from "@lichen/wire";
 import { expect } from "vitest";
 import type { Answer, Session } from "../src/index.ts";
 import { type EngineScript, scriptedEngine } from "../src/testing/index.ts";
@@ -375,4 +375,54 @@ export function approvalsContract(host: string, withSql: WithSql): void {
       expect((await settled(life.session(), again)).terminal).toBe("completed");
     },
   );
+
+  check(
+    "[P6] `always` is taken only where something lasting was suggested; elsewhere it is refused and says what to do",
+    async (stage) => {
+      const effects: JsonObject[] = [];
+      const life = await stage.open({ engine: confirming(effects) });
+      const session = life.session();
+      const id = await sent(session, prompt("r1"));
+      const [approval] = await asked(session);
+      for (const allow of [true, false]) {
+        const refused = await session
+          .send(answer(`a-${allow}`, approval!, { allow, always: true }))
+          .catch((error: Fault) => error);
+        expect(refused).toMatchObject({
+          code: "invalid",
+          message: expect.stringMatching(/^always: .* leave `always` out/),
+        });
+      }
+      expect((await session.info()).approvals).toBe(1);
+      expect(await kindsOf(session)).not.toContain("approval.answered");
+      await session.send(answer("a-true", approval!, { always: false }));
+      expect((await settled(session, id)).terminal).toBe("completed");
+      expect(effects).toHaveLength(1);
+    },
+  );
+
+  check("[P6] `always` reaches the engine that suggested something", async (stage) => {
+    const suggestions = [{ rule: "allow pay" }, { padding: "x".repeat(600_000) }];
+    const life = await stage.open({
+      engine: scriptedEngine([
+        { ask: { kind: "tool", tool: "pay", suggestions: suggestions.slice(0, 1) } },
+        { ask: { kind: "tool", tool: "pay", suggestions } },
+        { say: ({ answers }) => JSON.stringify(answers) },
+      ]),
+    });
+    const session = life.session();
+    const id = await sent(session, prompt("r1"));
+    const ids = new Set<string>();
+    for (const requestId of ["a1", "a2"]) {
+      await until(
+        async () => (await session.read()).approvals.some((it) => !ids.has(it.approvalId)),
+        "a question",
+      );
+      const [approval] = (await session.read()).approvals;
+      ids.add(approval!.approvalId);
+      await session.send(answer(requestId, approval!, { always: true }));
+    }
+    const always = { outcome: "allowed", always: true };
+    expect(JSON.parse((await settled(session, id)).answer)).toEqual([always, always]);
+  });
 }

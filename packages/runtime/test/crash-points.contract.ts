@@ -175,7 +175,7 @@ const flows: readonly Flow[] = [
       async (life, told) => {
         const { commandId } = await told.tell(
           "p",
-          life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "aGk=" }] })),
+          life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] })),
         );
         expect(await settledAs(life, commandId!)).toBe("completed");
       },
@@ -203,7 +203,7 @@ const flows: readonly Flow[] = [
       expect(await refusal(life.session().read())).toBe("unknown_session");
       expect(
         await refusal(
-          life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "aGk=" }] })),
+          life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] })),
         ),
       ).toBe("closed");
     },

@@ -33,7 +33,7 @@ async function liveALot(stage: Stage): Promise<void> {
   await session.send(line("l"));
   const id = await sent(
     session,
-    prompt("asks", { images: [{ mimeType: "image/png", data: "aGk=" }] }),
+    prompt("asks", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] }),
   );
   await sent(session, prompt("steer", { delivery: "steer" }));
   await sent(session, prompt("more"));

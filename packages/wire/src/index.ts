@@ -1,5 +1,16 @@
 export { AgentEvent } from "./agent-event.ts";
-export { Command, type CommandOf, Delivery, InlineImage, Receipt, Withdrawal } from "./command.ts";
+export {
+  Command,
+  type CommandOf,
+  Delivery,
+  faultCodeOf,
+  InlineImage,
+  InlineImages,
+  PromptText,
+  Receipt,
+  textLimitBytes,
+  Withdrawal,
+} from "./command.ts";
 export {
   addUsage,
   AssistantBlock,
@@ -47,6 +58,7 @@ export {
   SessionId,
   utf8Bytes,
 } from "./id.ts";
+export { ImageType, imageTypeOf, imageTypeOfBase64 } from "./image.ts";
 export { canonicalJson, Json, JsonObject } from "./json.ts";
 export {
   AgentInfo,

@@ -10,13 +10,16 @@ import {
   type Entry,
   Fault,
   faultBody,
+  faultCodeOf,
   faultStatus,
   foldBaseline,
+  imageTypeOfBase64,
   known,
   noUsage,
   parseEntry,
   RequestId,
   SessionId,
+  textLimitBytes,
   utf8Bytes,
 } from "../src/index.ts";
 
@@ -46,12 +49,72 @@ test("[W2] an unknown type of command is refused", () => {
   expect(Command.safeParse({ type: "shout", requestId: "r", text: "x" }).success).toBe(false);
 });
 
-test("[W2] an image that is no base64, or of another kind, is refused", () => {
-  const prompt = (image: object) =>
-    Command.safeParse({ type: "prompt", requestId: "r", text: "x", images: [image] }).success;
-  expect(prompt({ mimeType: "image/png", data: "AAAA" })).toBe(true);
-  expect(prompt({ mimeType: "image/png", data: "no base64!" })).toBe(false);
-  expect(prompt({ mimeType: "image/svg+xml", data: "AAAA" })).toBe(false);
+/** What a refused command is refused for: the code, the field and the words. */
+function refusedFor(command: object): { code: string; at: string; message: string } | undefined {
+  const [issue] = Command.safeParse({ requestId: "r", ...command }).error?.issues ?? [];
+  return (
+    issue && {
+      code: faultCodeOf(issue),
+      at: issue.path.map(String).join("."),
+      message: issue.message,
+    }
+  );
+}
+
+const base64 = (latin1: string) => btoa(latin1);
+const pictures = {
+  "image/png": base64("\u0089PNG\r\n\u001a\n"),
+  "image/jpeg": base64("\u00ff\u00d8\u00ff\u00e0"),
+  "image/gif": base64("GIF89a...."),
+  "image/webp": base64("RIFF\u0001\u0002\u0003\u0004WEBPVP8 "),
+};
+
+test("[W7] an image is of its kind by its own first bytes, or is refused by name", () => {
+  const first = (mimeType: string, data: string) =>
+    refusedFor({ type: "prompt", text: "x", images: [{ mimeType, data }] });
+  for (const [mimeType, data] of Object.entries(pictures)) {
+    expect(first(mimeType, data)).toBeUndefined();
+    expect(imageTypeOfBase64(data)).toBe(mimeType);
+    for (const other of Object.keys(pictures))
+      if (other !== mimeType)
+        expect(first(other, data)).toMatchObject({ code: "invalid", at: "images.0.data" });
+  }
+  for (const data of ["", "AAAA", "no base64!", "iVBO", "iVBORw0KGgo", base64("RIFF....WAVE")])
+    expect(first("image/png", data), data).toMatchObject({ code: "invalid", at: "images.0.data" });
+  expect(first("image/png", "")?.message).toContain("it holds no byte");
+  expect(first("image/png", pictures["image/gif"])?.message).toContain("its bytes are image/gif");
+  expect(first("image/svg+xml", base64("<svg/>"))).toMatchObject({ at: "images.0.mimeType" });
+  fc.assert(
+    fc.property(fc.string(), (data) => {
+      expect(Object.keys(pictures)).not.toContain(imageTypeOfBase64(`%${data}`));
+    }),
+  );
+});
+
+test("[W8] a text, or a JSON, of a command over 1 MiB is too large, and so are images over 16 MiB; the field is named", () => {
+  const limit = "x".repeat(textLimitBytes);
+  const wide = "ä".repeat(textLimitBytes / 2);
+  const approvalId = "apr_a_1";
+  for (const [at, command] of [
+    ["text", { type: "prompt", text: `${limit}x` }],
+    ["text", { type: "prompt", text: `${wide}x` }],
+    ["text", { type: "line", text: `${limit}x` }],
+    ["instructions", { type: "compact", instructions: `${limit}x` }],
+    ["message", { type: "answer", approvalId, allow: false, message: `${limit}x` }],
+    ["input", { type: "answer", approvalId, allow: true, input: { a: limit } }],
+    ["answers", { type: "answer", approvalId, allow: true, answers: { a: wide } }],
+  ] as const)
+    expect(refusedFor(command)).toMatchObject({ code: "too_large", at });
+  expect(refusedFor({ type: "prompt", text: limit })).toBeUndefined();
+  expect(refusedFor({ type: "prompt", text: wide })).toBeUndefined();
+  const half = `iVBORw0KGgoA${"A".repeat(8 * 1_048_576)}`;
+  expect(
+    refusedFor({
+      type: "prompt",
+      text: "x",
+      images: [half, half].map((data) => ({ mimeType: "image/png", data })),
+    }),
+  ).toMatchObject({ code: "too_large", at: "images.1.data" });
 });
 
 test("[W3] ids are counted in bytes and hold no control characters", () => {

@@ -3,7 +3,7 @@
 //   N16  What `add` has answered for is sent once, across restarts and lost answers, and never lost.
 //   N21  Pictures are copied in before `add` answers: what happens to the original later does not matter.
 
-import { canonicalJson, Command, Fault, InlineImage } from "@lichen/wire";
+import { canonicalJson, Command, Fault, faultCodeOf, InlineImage } from "@lichen/wire";
 import type { Client } from "../api.ts";
 import { type ClientPlatform, webPlatform } from "../platform.ts";
 import { Lane, type LaneGround, type OutboxEvent, type Place, type Recall } from "./lane.ts";
@@ -237,8 +237,13 @@ export class Outbox {
 
 function checked(command: unknown, images: readonly Picture[]): Command {
   const parsed = Command.safeParse(command);
-  if (!parsed.success)
-    throw new Fault("invalid", parsed.error.issues[0]?.message ?? "The command is not valid.");
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Fault(
+      issue ? faultCodeOf(issue) : "invalid",
+      issue?.message ?? "The command is not valid.",
+    );
+  }
   if (images.length > 0 && parsed.data.type !== "prompt")
     throw new Fault("invalid", "images: only a prompt takes them");
   for (const { mimeType } of images)

@@ -4,7 +4,11 @@ import { indexedDbStorage } from "../../src/host/browser/index.ts";
 import { createClient, openOutbox, type OutboxItem } from "../../src/index.ts";
 import { type CutOptions, followCuts } from "../follow.ts";
 
-const picture = Uint8Array.from({ length: 10_000 }, (_, at) => at % 251);
+/** It begins as a PNG does, which is all that a host looks at. */
+const picture = Uint8Array.from(
+  { length: 10_000 },
+  (_, at) => [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a][at] ?? at % 251,
+);
 
 const page = {
   followCuts: (options: CutOptions, bytes: number) => followCuts(options, bytes, 4),

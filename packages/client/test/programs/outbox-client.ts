@@ -37,12 +37,13 @@ const done = Promise.withResolvers<void>();
 outbox.subscribe(() => {
   if (outbox.items.every((item) => item.state === "restored")) done.resolve();
 });
+const picture = new TextEncoder().encode("GIF89a");
 const add = async (id: string, type: "prompt" | "line", isPictured: boolean): Promise<string> => {
   const item = await outbox.add({
     agent: "a",
     session,
     command: { type, text: id, requestId: id },
-    ...(isPictured ? { images: [{ mimeType: "image/png", data: new Uint8Array([1, 2, 3]) }] } : {}),
+    ...(isPictured ? { images: [{ mimeType: "image/gif", data: picture }] } : {}),
   });
   tell(`added ${id}`);
   return item.id;

@@ -3,6 +3,7 @@
 //   P2  A question asked again under its name after a restart is the same approval, with its answer if it has one.
 //   P3  An input that a person edited is validated before it is recorded, and bound by its own digest.
 //   P4  An approval nobody answers expires as denied at its time, also when the host was down then.
+//   P6  `always` is taken only where the engine suggested something lasting.
 
 import { canonicalJson, Fault, type EntryData, type JsonObject } from "@lichen/wire";
 import type { Answer, Question } from "../engine/port.ts";
@@ -150,6 +151,11 @@ export class Approvals {
     if (!row || sidOf(asked) !== session.row.sid)
       throw new Fault("unknown_approval", "There is no such approval in this session.");
     if (row.state !== "pending") return false;
+    if (given.always && !isSuggesting(sql, asked))
+      throw new Fault(
+        "invalid",
+        "always: nothing lasting is on offer here: answer this one time and leave `always` out.",
+      );
     const input = given.input && this.#checked(asked, given.input);
     const entry = session.append({
       kind: "approval.answered",
@@ -273,6 +279,15 @@ export class Approvals {
 export interface By {
   readonly meta?: JsonObject | undefined;
   readonly identity?: string | undefined;
+}
+
+/** Whether something lasting was suggested. The suggestions may be an array or, put aside, a reference to one. */
+function isSuggesting(sql: Parameters<typeof approvalRow>[0], asked: number): boolean {
+  const [row] = sql.all<{ type: string | null; first: string | null }>(
+    "select json_type(data, '$.suggestions') as type, json_type(data, '$.suggestions[0]') as first from entry where eid = ?",
+    asked,
+  );
+  return row?.type === "object" || (row?.type === "array" && row.first !== null);
 }
 
 function askedDigest(sql: Parameters<typeof approvalRow>[0], asked: number): string {

@@ -1,12 +1,13 @@
 // What a caller gave, parsed at the door of the owner, or a fault that names the field.
 
-import { Fault } from "@lichen/wire";
+import { Fault, faultCodeOf } from "@lichen/wire";
 
 interface Issue {
   readonly code?: string;
   readonly message: string;
   readonly path: readonly PropertyKey[];
   readonly keys?: readonly string[];
+  readonly params?: unknown;
 }
 
 /** The one method of a schema that is used here. Not generic over the schema's own type, which compiles without end. */
@@ -27,5 +28,9 @@ export function parsed<T>(schema: Parser<T>, value: unknown): T {
   const what = issue?.keys
     ? `unknown field ${issue.keys.join(", ")}: leave it out`
     : (issue?.message ?? "not valid");
-  throw new Fault("invalid", path ? `${path}: ${what}` : what);
+  // Messages of our own schemas begin with the field's name.
+  const said = what.startsWith(`${String(issue?.path.at(-1))}: `)
+    ? what.slice(what.indexOf(": ") + 2)
+    : what;
+  throw new Fault(issue ? faultCodeOf(issue) : "invalid", path ? `${path}: ${said}` : said);
 }

@@ -3,7 +3,7 @@
 //   Nothing beyond a cap is kept, whatever a header says about the length.
 //   What a schema or a route does not know is refused by name.
 
-import { Fault } from "@lichen/wire";
+import { Fault, faultCodeOf } from "@lichen/wire";
 import * as z from "zod";
 
 const plainCap = 1_048_576;
@@ -79,7 +79,10 @@ export function check<T>(schema: z.ZodType<T>, value: unknown, where: string): T
   if (parsed.success) return parsed.data;
   const [first, ...others] = parsed.error.issues;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  throw new Fault("invalid", `${first ? tell(first, where) : `${where}: not valid`}${more}`);
+  throw new Fault(
+    first ? faultCodeOf(first) : "invalid",
+    `${first ? tell(first, where) : `${where}: not valid`}${more}`,
+  );
 }
 
 function decode(bytes: Uint8Array): unknown {
@@ -113,9 +116,10 @@ function tell(issue: z.core.$ZodIssue, where: string): string {
   const at = path === "" ? where : cutShortText(path);
   if (issue.code === "unrecognized_keys")
     return `${at}: unknown field ${issue.keys.slice(0, 3).map(quote).join(", ")}`;
-  // Messages of our own schemas begin with the field's name.
+  // Messages of our own schemas begin with the field's name; where it stands is put before it.
+  const inside = issue.path.slice(0, -1).map(String).join(".");
   return issue.code === "invalid_format" || issue.code === "custom"
-    ? issue.message
+    ? `${inside === "" ? "" : `${inside}.`}${issue.message}`
     : `${at}: ${issue.message.replace(/^Invalid input: /, "")}`;
 }
 

@@ -5,7 +5,7 @@
 //   Leaving ends delivery at once; whether it also cancels the command is the request's choice.
 
 import type { Agent } from "@lichen/runtime";
-import { InlineImage, RequestId, SessionId } from "@lichen/wire";
+import { InlineImages, PromptText, RequestId, SessionId } from "@lichen/wire";
 import * as z from "zod";
 import { type EventSink, Following } from "./following.ts";
 
@@ -14,8 +14,8 @@ export type { EventSink };
 /** What a caller asks of `invoke`: the body of `POST /agents/{agent}/invoke`. */
 export const InvokeRequest = z.strictObject({
   session: SessionId,
-  text: z.string(),
-  images: z.array(InlineImage).max(16).optional(),
+  text: PromptText,
+  images: InlineImages.optional(),
   /** The caller's key for this admission: sending it again follows the same command. */
   requestId: RequestId.optional(),
   /** What a busy session does: take the prompt after its current work (default), or refuse it. */

@@ -147,6 +147,42 @@ describe("bodies", () => {
     expect(rig.bugs).toEqual([]);
   });
 
+  test("[H29] a text over 1 MiB is refused as too large and named, beside images too; the body's cap is for images", async () => {
+    await using rig = await openAgentRig();
+    const over = "x".repeat(1_048_577);
+    const images = [{ mimeType: "image/png", data: "iVBORw0KGgo=" }];
+    for (const [path, body, name] of [
+      [commands, { ...prompt, text: over }, "text:"],
+      [commands, { ...prompt, text: over, images }, "text:"],
+      [commands, { type: "line", requestId: "r", text: over }, "text:"],
+      [commands, { type: "compact", requestId: "r", instructions: over }, "instructions:"],
+      ["/agents/a/invoke", { session: "s", text: over, images }, "text:"],
+    ] as const) {
+      const answer = refused(await rig.ask(path, { json: body }));
+      expect(answer).toMatchObject({ status: 413, code: "too_large" });
+      expect(answer.message).toMatch(new RegExp(`^${name} `));
+    }
+    expect((await rig.ask("/agents/a/sessions")).json()).toEqual({ sessions: [] });
+    const large = [{ mimeType: "image/png", data: `iVBORw0KGgoA${"A".repeat(6 * 1_048_576)}` }];
+    expect((await rig.ask(commands, { json: { ...prompt, images: large } })).status).toBe(202);
+  });
+
+  test("[H29] an image that is none is refused at both routes, and the field is named with its place", async () => {
+    await using rig = await openAgentRig();
+    const good = { mimeType: "image/png", data: "iVBORw0KGgo=" };
+    for (const data of ["", "AAAA", "no base64!", "R0lGODlh"])
+      for (const [path, body] of [
+        [commands, prompt],
+        ["/agents/a/invoke", { session: "s", text: "x" }],
+      ] as const) {
+        const images = [good, { mimeType: "image/png", data }];
+        const answer = refused(await rig.ask(path, { json: { ...body, images } }));
+        expect(answer).toMatchObject({ status: 400, code: "invalid" });
+        expect(answer.message).toMatch(/^images\.1\.data: not /);
+      }
+    expect((await rig.ask("/agents/a/sessions")).json()).toEqual({ sessions: [] });
+  });
+
   test("[H9] an unknown or wrong field is refused and named, in every body", async () => {
     await using rig = await openAgentRig();
     for (const [path, method, body, name] of [
