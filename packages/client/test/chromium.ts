@@ -2,7 +2,6 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 
 export interface Chromium extends AsyncDisposable {
   open(url: string): Promise<Page>;
@@ -51,7 +50,13 @@ export async function openChromium(profile: string): Promise<Chromium> {
     process.kill(-child.pid!, "SIGKILL");
     await gone;
   };
-  const debug = await Debug.connect(await addressOf(child));
+  let debug: Debug;
+  try {
+    debug = await Debug.connect(await addressOf(child));
+  } catch (error) {
+    if (child.pid !== undefined) await kill();
+    throw error;
+  }
   return {
     kill,
     open: async (url) => {
@@ -86,33 +91,39 @@ export async function openChromium(profile: string): Promise<Chromium> {
   };
 }
 
-async function addressOf(child: ChildProcess): Promise<string> {
-  const told: string[] = [];
-  child.once("error", (error) => told.push(String(error)));
-  for await (const line of createInterface({ input: child.stderr! })) {
-    const address = /DevTools listening on (ws:\S+)/.exec(line)?.[1];
-    // What it says from here on is read and dropped, so that it never waits for a reader.
-    if (address !== undefined) {
-      child.stderr!.resume();
-      return address;
-    }
-    told.push(line);
-  }
-  throw new Error(`Chromium did not start; install the package \`chromium\`. ${told.join("\n")}`);
+const startMs = 30_000;
+
+function addressOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let told = "";
+  const fail = (why: string): void =>
+    reject(new Error(`Chromium did not start (${why}); is the package chromium there? ${told}`));
+  const timer = setTimeout(() => fail("it is silent"), startMs);
+  child.once("error", (error) => fail(String(error)));
+  child.once("exit", () => fail("it ended"));
+  // Read to the end, so that it never waits for a reader.
+  child.stderr!.on("data", (chunk: Buffer) => {
+    told = (told + chunk.toString()).slice(-10_000);
+    const address = /DevTools listening on (ws:\S+)/.exec(told)?.[1];
+    if (address !== undefined) resolve(address);
+  });
+  return promise.finally(() => clearTimeout(timer));
 }
 
 class Debug {
   readonly #socket: WebSocket;
   readonly #asked = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
-  readonly #awaited = new Map<string, () => void>();
+  readonly #awaited = new Map<string, PromiseWithResolvers<void>>();
   #id = 0;
 
   constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.addEventListener("message", ({ data }) => this.#take(String(data)));
     socket.addEventListener("close", () => {
-      for (const asked of this.#asked.values()) asked.reject(new Error("Chromium is gone"));
+      const waiting = [...this.#asked.values(), ...this.#awaited.values()];
+      for (const { reject } of waiting) reject(new Error("Chromium is gone"));
       this.#asked.clear();
+      this.#awaited.clear();
     });
   }
 
@@ -134,9 +145,9 @@ class Debug {
   }
 
   event(method: string, sessionId: string): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#awaited.set(`${sessionId} ${method}`, resolve);
-    return promise;
+    const awaited = Promise.withResolvers<void>();
+    this.#awaited.set(`${sessionId} ${method}`, awaited);
+    return awaited.promise;
   }
 
   close(): void {
@@ -149,7 +160,9 @@ class Debug {
       sessionId?: string;
     };
     if (id === undefined) {
-      this.#awaited.get(`${event.sessionId} ${event.method}`)?.();
+      const name = `${event.sessionId} ${event.method}`;
+      this.#awaited.get(name)?.resolve();
+      this.#awaited.delete(name);
       return;
     }
     const asked = this.#asked.get(id);

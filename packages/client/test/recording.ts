@@ -63,7 +63,8 @@ export async function openCuttingProxy(
     host.setNoDelay(true);
     host.on("error", () => client.destroy());
     client.on("error", () => host.destroy());
-    client.on("close", () => host.destroy());
+    // Reset where nothing was said to end, so that thousands of connections leave no port that has to wait.
+    client.on("close", () => (host.writable ? host.resetAndDestroy() : host.destroy()));
     host.write(
       request.toString("latin1").replace(/\r\n\r\n/, "\r\nconnection: close\r\n\r\n"),
       "latin1",

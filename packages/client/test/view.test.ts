@@ -258,6 +258,11 @@ test("[N14] folded entry by entry, at once, from any baseline or from older page
 
   const paged = new ViewFold();
   paged.take({ type: "baseline", id: "", data: await session.read({ limit: 3 }) });
+  // A page that does not end where what is known begins is of no use, and changes nothing.
+  const known = paged.view;
+  paged.earlier(await session.read({ limit: 2, before: paged.entries[0]!.seq - 5 }));
+  paged.earlier({ ...(await session.read({ before: paged.entries[0]!.seq })), epoch: "other" });
+  expect(paged.view).toEqual(known);
   while (paged.view!.more)
     paged.earlier(await session.read({ limit: 5, before: paged.entries[0]!.seq }));
   expect(paged.view).toEqual(whole);
