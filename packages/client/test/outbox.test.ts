@@ -216,6 +216,7 @@ test("[N20] a draft is restored once the host has answered `unknown`, and not be
   expect(statesOf(outbox)).toEqual(["withdrawing"]);
   await outbox.close();
   expect(await codeOf(() => recall)).toBe("unavailable");
+  expect(await codeOf(() => outbox.recall(item.id))).toBe("unavailable");
 
   const later = await openHand(storage);
   const second = await later.host.next();

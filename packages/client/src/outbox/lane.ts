@@ -128,6 +128,7 @@ export class Lane {
         const reason = error instanceof Error ? error : new Error(String(error));
         if (Fault.is(reason) && this.#isFinal(reason)) {
           if (await this.#setAside(place, reason)) continue;
+          if (closed.aborted) return;
         }
         if (this.#failures === 0 || reason.message !== this.#trouble)
           this.#ground.tell({ type: "trouble", item: place.item, reason });

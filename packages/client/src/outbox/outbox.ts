@@ -97,7 +97,7 @@ export class Outbox {
 
   /** Settles when the message and its pictures are kept: from then on it is sent, whatever happens. */
   async add(outgoing: Outgoing): Promise<OutboxItem> {
-    if (this.#closing.signal.aborted) throw new Fault("unavailable", "The outbox is closed.");
+    this.#mustBeOpen();
     const { agent, session, images = [] } = outgoing;
     const requestId = outgoing.command.requestId ?? this.#ground.platform.randomId();
     const command = checked({ ...outgoing.command, requestId }, images);
@@ -139,6 +139,7 @@ export class Outbox {
 
   /** Calls a message back. While the host cannot be reached it waits: nothing is known until the host has spoken. */
   async recall(id: string): Promise<Recall> {
+    this.#mustBeOpen();
     const place = this.#find(id);
     if (!place) return { status: "sent" };
     if (place.item.state === "set_aside")
@@ -195,6 +196,10 @@ export class Outbox {
     this.#closing.abort();
     await Promise.all([...this.#lanes.values()].map((lane) => lane.close()));
     await this.#sweep;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closing.signal.aborted) throw new Fault("unavailable", "The outbox is closed.");
   }
 
   async #keep(item: OutboxItem, images: readonly Picture[], copies: OutboxImage[]): Promise<void> {
