@@ -4,7 +4,14 @@
 // again after a crash, `confirm` waits for a person, and no remote party's hint lowers either.
 
 import type { Outcome, OutcomeBlock } from "@lichen/runtime";
-import { Json, type JsonObject, type Label } from "@lichen/wire";
+import {
+  cut,
+  imageTypeOfBase64,
+  InlineImage,
+  Json,
+  type JsonObject,
+  type Label,
+} from "@lichen/wire";
 
 export interface Tool {
   readonly name: string;
@@ -96,6 +103,15 @@ function isResult(value: unknown): value is ToolResult {
   );
 }
 
+/** An image under the kind that its bytes are of; what is none, or none that models take, becomes words. */
+function imageOf(given: string, data: string): OutcomeBlock {
+  const plain = data.replace(/\s+/g, "");
+  const image = InlineImage.safeParse({ mimeType: imageTypeOfBase64(plain), data: plain });
+  if (image.success) return { type: "image", ...image.data };
+  const text = `(The tool gave something as an image, ${cut(given, 100)}, that is none a model takes: PNG, JPEG, GIF or WebP in base64.)`;
+  return { type: "text", text };
+}
+
 /** A block of text or of an image (base64); any other block is shown to the model as its JSON. */
 function blockOf(block: unknown): OutcomeBlock {
   if (typeof block === "object" && block !== null && "type" in block) {
@@ -108,7 +124,7 @@ function blockOf(block: unknown): OutcomeBlock {
       "mimeType" in block &&
       typeof block.mimeType === "string"
     )
-      return { type: "image", mimeType: block.mimeType, data: block.data };
+      return imageOf(block.mimeType, block.data);
   }
   return { type: "text", text: JSON.stringify(block) ?? "null" };
 }

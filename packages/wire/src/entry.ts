@@ -46,6 +46,8 @@ export const entryData = {
     usage: Usage.optional(),
     stop: z.enum(["stop", "length", "calls", "error", "aborted"]),
     error: z.string().optional(),
+    /** The provider refused the request, which held images: those since its last answer are not sent to it again. */
+    imagesRefused: z.literal(true).optional(),
   }),
   /** A call's outcome. `content` is for the model, `data` for display only. */
   "message.tool": z.object({

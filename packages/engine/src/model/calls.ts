@@ -56,8 +56,10 @@ export class Calls {
     if (this.#failure || run.signal.aborted) return;
     const { id: assistant } = this.#asking;
     const { callId, name } = block;
-    const data = { assistant, index, callId, name, ...outcomeOf(result), isError: true };
     try {
+      const told = { ...outcomeOf(result), isError: true };
+      const outcome = await this.#turn.toolbox.withoutSecrets(told);
+      const data = { assistant, index, callId, name, ...outcome };
       await run.append([{ kind: "message.tool", data }]);
     } catch (error) {
       this.#failure ??= { error };

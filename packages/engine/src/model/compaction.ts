@@ -8,7 +8,7 @@ import { contextTokens, type Cut, cutFor, summaryRequest, tokensOf, tokensOfText
 import { diagnosticOf } from "./diagnostic.ts";
 import { textOfMessage, usageOf } from "./message.ts";
 import { streamWithRetry } from "./retry.ts";
-import type { Turn } from "./turn.ts";
+import { readingFor, type Turn } from "./turn.ts";
 
 const summaryTokens = 8_192;
 const summarySystem =
@@ -31,12 +31,12 @@ export function automaticCut(turn: Turn, entries: readonly TranscriptEntry[]): C
 /** After a provider refused a request as too long: the first cut keeps some messages, the second none. */
 export function overflowCut(turn: Turn, attempt: number): Cut | undefined {
   if (!turn.host.compaction.isAutomatic) return undefined;
-  return cutFor(turn.run.transcript(), attempt === 0 ? keptTokens(turn) : 0, true);
+  return cutFor(readingFor(turn), attempt === 0 ? keptTokens(turn) : 0, true);
 }
 
 /** What a person asked for: the newer half at most is kept, and only whole turns. */
 export function manualCut(turn: Turn): Cut | undefined {
-  const entries = turn.run.transcript();
+  const entries = readingFor(turn);
   const half = Math.ceil(tokensOf(entries) / 2);
   return cutFor(entries, Math.max(1, Math.min(keptTokens(turn), half)), false);
 }
@@ -48,7 +48,7 @@ export async function summarise(
   options: { automatic: boolean; instructions?: string },
 ): Promise<Compacted> {
   const { host, model, run } = turn;
-  const tokensBefore = contextTokens(run.transcript(), fixedTokens(turn));
+  const tokensBefore = contextTokens(readingFor(turn), fixedTokens(turn));
   const answerTokens = Math.min(summaryTokens, model.maxTokens, Math.ceil(model.contextWindow / 4));
   const request = summaryRequest(cut, {
     ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
@@ -64,7 +64,10 @@ export async function summarise(
     after: host.after,
     signal: run.signal,
     open: (sent) => host.models.stream(model, context, { ...sent, maxTokens: answerTokens }),
-    retrying: (retrying) => run.partial({ retrying: shown(retrying) }),
+    retrying: async (retry) => {
+      const reason = diagnosticOf(retry.reason, await host.models.secretsOf(model));
+      run.partial({ retrying: { ...retry, reason } });
+    },
     wasted: (usage) => run.addUsage(usageOf(usage)),
   });
   const message = await stream.result();
@@ -82,10 +85,6 @@ export async function summarise(
     usage: usageOf(message.usage),
   };
   return { entry: { kind: "compaction", data } };
-}
-
-function shown<T extends { reason: string }>(retry: T): T {
-  return { ...retry, reason: diagnosticOf(retry.reason) };
 }
 
 async function whyNot(turn: Turn, message: AssistantMessage): Promise<string> {

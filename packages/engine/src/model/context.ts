@@ -13,7 +13,14 @@ import type {
   Usage,
 } from "@earendil-works/pi-ai";
 import type { TranscriptEntry } from "@lichen/runtime";
-import { type BlobRef, type CallBlock, type EntryOf, type JsonObject, textOf } from "@lichen/wire";
+import {
+  type BlobRef,
+  type CallBlock,
+  type EntryOf,
+  imageTypeOf,
+  type JsonObject,
+  textOf,
+} from "@lichen/wire";
 
 /** The model that will read the context. */
 export interface Reader {
@@ -250,9 +257,11 @@ function imageOf(
   blob: (sha256: string) => Uint8Array | undefined,
 ): TextContent | ImageContent {
   const bytes = blob(image.blob);
-  return bytes
-    ? { type: "image", mimeType: image.mimeType, data: base64(bytes) }
-    : text(`(An image of ${image.bytes} bytes that is no longer stored.)`);
+  if (!bytes) return text(`(An image of ${image.bytes} bytes that is no longer stored.)`);
+  const mimeType = imageTypeOf(bytes);
+  return mimeType
+    ? { type: "image", mimeType, data: base64(bytes) }
+    : text(`(${image.bytes} bytes were given as ${image.mimeType} and are of no image.)`);
 }
 
 function assistantOf(

@@ -6,7 +6,7 @@
 // would have sent. A last message without calls is written with the settlement.
 
 import type { AgentEvent, AgentLoopConfig, StreamFn } from "@earendil-works/pi-agent-core";
-import type { AssistantMessage } from "@earendil-works/pi-ai";
+import type { AssistantMessage, Message } from "@earendil-works/pi-ai";
 import { isContextOverflow } from "@earendil-works/pi-ai/utils/overflow";
 import type { Result, TranscriptEntry } from "@lichen/runtime";
 import { Calls, type Loop } from "./calls.ts";
@@ -15,7 +15,7 @@ import { diagnosticOf } from "./diagnostic.ts";
 import { assistantData, cutOffData, textOfMessage, usageOf } from "./message.ts";
 import { streamWithRetry } from "./retry.ts";
 import { Shown } from "./shown.ts";
-import { requestMessages, type Turn } from "./turn.ts";
+import { readingFor, requestMessages, type Turn } from "./turn.ts";
 
 const overflowAttempts = 2;
 
@@ -28,6 +28,9 @@ class Conversation {
   readonly #turn: Turn;
   /** Whether the newest request failed by what may pass. */
   #isTransient: () => boolean = () => false;
+  /** Whether the newest request was refused for what it holds. */
+  #isRefused: () => boolean = () => false;
+  #hasImages = false;
   readonly #loop: Loop;
   readonly #shown: Shown;
   readonly #calls: Calls;
@@ -96,9 +99,9 @@ class Conversation {
       convertToLlm: (messages) => messages,
       prepareRequest: async () => {
         const entries = await this.#beforeRequest();
-        return {
-          context: { messages: requestMessages(this.#turn, entries), tools: this.#calls.tools() },
-        };
+        const messages = requestMessages(this.#turn, entries);
+        this.#hasImages = messages.some(hasImage);
+        return { context: { messages, tools: this.#calls.tools() } };
       },
     };
     await this.#loop.runAgentLoopContinue(
@@ -117,13 +120,13 @@ class Conversation {
     this.#calls.throwIfFailed();
     run.signal.throwIfAborted();
     if (this.#requests++ > 0) await run.steers();
-    const entries = run.transcript();
+    const entries = readingFor(this.#turn);
     const cut = this.#isCramped ? undefined : automaticCut(this.#turn, entries);
     if (!cut) return entries;
     const compacted = await summarise(this.#turn, cut, { automatic: true });
     run.signal.throwIfAborted();
     if (compacted.entry) await run.append([compacted.entry]);
-    const shorter = run.transcript();
+    const shorter = readingFor(this.#turn);
     // Without a summary the request may still fit; and what one compaction could not shorten, a second will not.
     this.#isCramped = !compacted.entry || automaticCut(this.#turn, shorter) !== undefined;
     return shorter;
@@ -131,17 +134,20 @@ class Conversation {
 
   readonly #stream: StreamFn = (model, context, options) => {
     const { host, run } = this.#turn;
-    const { stream, transient } = streamWithRetry({
+    const { stream, transient, refused } = streamWithRetry({
       model,
       policy: host.retry,
       after: host.after,
       signal: run.signal,
       open: (request) => host.models.stream(model, context, { ...options, ...request }),
-      retrying: (retry) =>
-        run.partial({ retrying: { ...retry, reason: diagnosticOf(retry.reason) } }),
+      retrying: async (retry) => {
+        const reason = diagnosticOf(retry.reason, await host.models.secretsOf(model));
+        run.partial({ retrying: { ...retry, reason } });
+      },
       wasted: (usage) => run.addUsage(usageOf(usage)),
     });
     this.#isTransient = transient;
+    this.#isRefused = refused;
     return stream;
   };
 
@@ -225,11 +231,19 @@ class Conversation {
 
   /** What a reader saw of a message that broke off; without any of it only its usage counts. */
   #kept(message: AssistantMessage, error?: string): Pick<Result, "entries"> {
+    if (this.#hasImages && !this.#isOverflow() && this.#isRefused()) {
+      const data = { ...cutOffData(message, error), imagesRefused: true as const };
+      return { entries: [{ kind: "message.assistant", data }] };
+    }
     if (textOfMessage(message).trim() !== "")
       return { entries: [{ kind: "message.assistant", data: cutOffData(message, error) }] };
     if (message.usage.totalTokens > 0) this.#turn.run.addUsage(usageOf(message.usage));
     return {};
   }
+}
+
+function hasImage({ content }: Message): boolean {
+  return typeof content !== "string" && content.some((block) => block.type === "image");
 }
 
 function isCutBeforeAnswer(message: AssistantMessage): boolean {

@@ -12,7 +12,8 @@ export interface Cut {
   readonly kept: readonly TranscriptEntry[];
 }
 
-const charsPerToken = 3.5;
+/** Characters that are taken for a token: rather too few. */
+export const charsPerToken = 3.5;
 const imageTokens = 1_400;
 const callChars = 1_000;
 const resultChars = 2_000;

@@ -218,15 +218,25 @@ class Registry implements Models {
   }
 
   async secretsOf(model: Model<Api>): Promise<string[]> {
+    const held = this.#heldSecrets();
     try {
       const found = await this.#registry.getAuth(model);
-      return [found?.auth.apiKey, ...Object.values(found?.auth.headers ?? {})].flatMap((it) =>
-        it ? [it.replace(/^Bearer /i, "")] : [],
-      );
+      const sent = [found?.auth.apiKey, ...Object.values(found?.auth.headers ?? {})];
+      const plain = sent.flatMap((it) => (it ? [it.replace(/^Bearer /i, "")] : []));
+      return [...new Set([...plain, ...held])];
     } catch {
       // Without credentials nothing secret was sent.
-      return [];
+      return held;
     }
+  }
+
+  /** What the variables hold that are some provider's key, whether a model of it is in use or not. */
+  #heldSecrets(): string[] {
+    const names = [
+      ...Object.values(this.#config).flatMap((config) => variablesOf(config)),
+      ...Object.values(providers).flatMap(({ keys }) => keys),
+    ].filter((name) => /KEY|TOKEN|SECRET/i.test(name));
+    return names.flatMap((name) => this.#options.env?.(name)?.trim() || []);
   }
 
   async login(provider: string, interaction: AuthInteraction): Promise<void> {

@@ -53,7 +53,7 @@ export interface RetryOptions {
   /** Opens one attempt; `request` belongs into the provider's options. */
   open(request: Request): AssistantMessageEventStream | Promise<AssistantMessageEventStream>;
   /** An attempt failed and the next follows after the delay. */
-  retrying(retry: Retry): void;
+  retrying(retry: Retry): void | Promise<void>;
   /** What a failed attempt cost, where the provider says so. */
   wasted(usage: Usage): void;
 }
@@ -65,14 +65,21 @@ interface Request {
   readonly maxRetries: 0;
 }
 
+/** Whether the provider wants to be paid first, which some say under the status of a request that is wrong. */
+function isUnpaid({ errorMessage = "" }: AssistantMessage): boolean {
+  return /insufficient_quota|quota exceeded|usage limit|billing|credit balance/i.test(errorMessage);
+}
+
+/** Whether the provider refused what the request holds: the same would be refused again. */
+function isRefused(message: AssistantMessage, { status = 0 }: Seen): boolean {
+  return (
+    message.stopReason === "error" && !isUnpaid(message) && [400, 413, 415, 422].includes(status)
+  );
+}
+
 /** Whether the same request may succeed later. */
 function isTransient(message: AssistantMessage, seen: Seen): boolean {
-  if (message.stopReason !== "error" || isContextOverflow(message)) return false;
-  if (
-    /insufficient_quota|quota exceeded|usage limit|billing|credit balance/i.test(
-      message.errorMessage ?? "",
-    )
-  )
+  if (message.stopReason !== "error" || isContextOverflow(message) || isUnpaid(message))
     return false;
   if (seen.isIdle || seen.isUnreachable) return true;
   if (seen.status !== undefined && seen.status >= 400)
@@ -88,23 +95,29 @@ interface Seen {
   isIdle?: boolean;
 }
 
-/** The stream of the attempt that counted. `transient` tells of a failed one whether the same may succeed later. */
+/**
+ * The stream of the attempt that counted. Of a failed one `transient` tells whether the same may succeed later, and
+ * `refused` whether the provider refused what it holds.
+ */
 export function streamWithRetry(options: RetryOptions): {
   stream: AssistantMessageEventStream;
   readonly transient: () => boolean;
+  readonly refused: () => boolean;
 } {
   const stream = createAssistantMessageEventStream();
   let isWorthRetrying = false;
+  let isRejected = false;
   void run().catch((error: unknown) => {
     stream.push(ending(failure(options, error instanceof Error ? error.message : String(error))));
   });
-  return { stream, transient: () => isWorthRetrying };
+  return { stream, transient: () => isWorthRetrying, refused: () => isRejected };
 
   async function run(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const { failed, isShown, seen } = await attemptOnce(options, stream);
       if (!failed) return;
       isWorthRetrying = isTransient(failed, seen);
+      isRejected = isRefused(failed, seen);
       const delayMs = Math.max(seen.retryAfterMs ?? 0, delayBefore(attempt + 1, options.policy));
       const isOver =
         isShown ||
@@ -117,7 +130,7 @@ export function streamWithRetry(options: RetryOptions): {
         return;
       }
       if (failed.usage.totalTokens > 0) options.wasted(failed.usage);
-      options.retrying({
+      await options.retrying({
         attempt,
         maxAttempts: options.policy.maxAttempts,
         delayMs,

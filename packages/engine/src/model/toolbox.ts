@@ -5,7 +5,14 @@
 
 import type { Call, Outcome, Run } from "@lichen/runtime";
 import type { CallBlock, Json, JsonObject } from "@lichen/wire";
-import { outcomeOf, type Tool, type ToolContext, type ToolSwitches } from "../tool.ts";
+import {
+  errorOutcome,
+  outcomeOf,
+  type Tool,
+  type ToolContext,
+  type ToolSwitches,
+} from "../tool.ts";
+import { withoutSecrets } from "./diagnostic.ts";
 
 /** A call by the assistant entry that asks for it. */
 export interface CallKey {
@@ -18,10 +25,18 @@ export class Toolbox {
   readonly #cwd: string;
   readonly #tools: readonly Tool[];
   readonly #activated: Set<string>;
+  readonly #secrets: () => Promise<readonly string[]>;
   readonly switches: ToolSwitches;
 
-  constructor(run: Run, cwd: string, tools: readonly Tool[]) {
+  /** `secrets` are what the host holds and no tool's error may tell the model. */
+  constructor(
+    run: Run,
+    cwd: string,
+    tools: readonly Tool[],
+    secrets: () => Promise<readonly string[]>,
+  ) {
     this.#run = run;
+    this.#secrets = secrets;
     this.#cwd = cwd;
     this.#tools = tools;
     this.#activated = new Set(run.settings().tools);
@@ -57,11 +72,35 @@ export class Toolbox {
       ...(confirm ? { confirm } : {}),
       check: (edited) => tool.parse(edited),
     };
-    return this.#run.call(call, async (allowed, signal) =>
-      outcomeOf(
-        await untilStopped(signal, async () => tool.execute(allowed, this.#context(key, signal))),
-      ),
+    return this.#run.call(call, (allowed, signal) =>
+      this.#execute(tool, allowed, this.#context(key, signal)),
     );
+  }
+
+  async #execute(tool: Tool, input: JsonObject, context: ToolContext): Promise<Outcome> {
+    const { signal } = context;
+    let outcome: Outcome;
+    try {
+      outcome = outcomeOf(await untilStopped(signal, async () => tool.execute(input, context)));
+    } catch (error) {
+      // A stop is no outcome.
+      if (signal.aborted) throw error;
+      outcome = errorOutcome(error instanceof Error ? error.message : String(error));
+    }
+    return this.withoutSecrets(outcome);
+  }
+
+  /** An error's outcome without what the host holds as secret; any other as it is. */
+  async withoutSecrets(outcome: Outcome): Promise<Outcome> {
+    if (!outcome.isError) return outcome;
+    const secrets = await this.#secrets();
+    return {
+      ...outcome,
+      content: outcome.content.map((block) =>
+        block.type === "text" ? { ...block, text: withoutSecrets(block.text, secrets) } : block,
+      ),
+      ...(outcome.data === undefined ? {} : { data: jsonWithoutSecrets(outcome.data, secrets) }),
+    };
   }
 
   async #activate(names: readonly string[]): Promise<string[]> {
@@ -98,6 +137,15 @@ export class Toolbox {
 /** Nothing ran: the arguments do not fit, or the tool could not tell whether it may run. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
+}
+
+function jsonWithoutSecrets(value: Json, secrets: readonly string[]): Json {
+  if (typeof value === "string") return withoutSecrets(value, secrets);
+  if (Array.isArray(value)) return value.map((item) => jsonWithoutSecrets(item, secrets));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, jsonWithoutSecrets(member, secrets)]),
+  );
 }
 
 /** A stop does not wait for a tool that ignores it. */

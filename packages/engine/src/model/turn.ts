@@ -5,9 +5,10 @@ import { createInitialSystemMessage } from "@earendil-works/pi-ai/utils/transcri
 import type { EngineSession, Run, TranscriptEntry, Work } from "@lichen/runtime";
 import { Fault, type Reasoning } from "@lichen/wire";
 import type { Tool } from "../tool.ts";
-import { contextOf } from "./context.ts";
+import { contextOf, type Reader } from "./context.ts";
 import { diagnosticOf } from "./diagnostic.ts";
 import type { Models } from "./models.ts";
+import { readingOf, resultLimit } from "./reading.ts";
 import type { After, RetryPolicy } from "./retry.ts";
 import { Toolbox } from "./toolbox.ts";
 
@@ -66,14 +67,17 @@ export async function openTurn(
     const settings = run.settings();
     const choice = await host.models.whichModel(settings.model ?? definition.model);
     if (choice.state === "missing") return { diagnostic: diagnosticOf(choice.why) };
+    const model = await host.models.resolveModel(choice.spec);
     return {
       host,
       work,
       run,
       definition,
-      model: await host.models.resolveModel(choice.spec),
+      model,
       reasoning: settings.reasoning ?? definition.reasoning ?? "off",
-      toolbox: new Toolbox(run, definition.cwd, definition.tools),
+      toolbox: new Toolbox(run, definition.cwd, definition.tools, () =>
+        host.models.secretsOf(model),
+      ),
     };
   } catch (error) {
     if (run.signal.aborted) return { diagnostic: "Cancelled." };
@@ -84,12 +88,20 @@ export async function openTurn(
   }
 }
 
-/** What the next request sends, built from the log's branch each time. */
+/** The branch as the turn's model may read it. */
+export function readingFor({ model, run }: Pick<Turn, "model" | "run">): TranscriptEntry[] {
+  return readingOf(run.transcript(), readerOf(model), resultLimit(model.contextWindow));
+}
+
+function readerOf({ provider, api, id }: Model<Api>): Reader {
+  return { provider, api, id };
+}
+
+/** What the next request sends, built each time from the branch as its model may read it. */
 export function requestMessages(turn: Turn, entries: readonly TranscriptEntry[]): Message[] {
   const { definition, model, run, toolbox } = turn;
   const system = createInitialSystemMessage(definition.system, declared(toolbox.active()));
-  const { provider, api, id } = model;
-  const messages = contextOf(entries, { provider, api, id }, (sha256) => run.blob(sha256));
+  const messages = contextOf(entries, readerOf(model), (sha256) => run.blob(sha256));
   return system ? [{ ...system, timestamp: 0 }, ...messages] : messages;
 }
 

@@ -31,3 +31,30 @@ test("[E61] a diagnostic is one line of at most 1,024 characters that keeps addr
     }),
   );
 });
+
+test.each([
+  [
+    '400: {"type":"error","error":{"type":"x","message":"Could not process image"}}',
+    "400: Could not process image",
+  ],
+  ['m: 400 {"message":"no such\\nmodel","code":7}', "m: 400 no such model"],
+  ['{"error":"invalid_request","message":"say more"}', "say more"],
+  ['500 {"detail":"gone"}', "500 gone"],
+  [
+    '[{"error":{"code":400,"message":"{\\n \\"error\\": {\\"message\\": \\"bad key\\"}}"}}]',
+    "bad key",
+  ],
+  ['see [1] and {"error":{"message":"deep"}}', "see [1] and deep"],
+  ['{"error":{"code":1}}', '{"error":{"code":1}}'],
+  ['cut {"error":{"message":"half', 'cut {"error":{"message":"half'],
+  ['{"a":1} behind it', '{"a":1} behind it'],
+])("[E66] of %s the sentence is told", (text, line) => {
+  expect(diagnosticOf(text)).toBe(line);
+});
+
+test("[E66] the sentence in a provider's JSON loses what is nobody's business", () => {
+  const line = diagnosticOf('401: {"error":{"message":"Bad key secret-of-the-request"}}', [
+    "secret-of-the-request",
+  ]);
+  expect(line).toBe("401: Bad key [redacted]");
+});

@@ -79,6 +79,17 @@ test("[E56] models.json adds endpoints of one's own and changes those that are b
   expect(await all.whichModel()).toMatchObject({ spec: "local/llama3" });
 });
 
+test("[E65] every provider's key in the environment is a secret, whichever model runs; names of accounts are none", async () => {
+  const all = models(
+    { local: { ...ollama, apiKey: "$LOCAL_KEY" } },
+    { LOCAL_KEY: "of-local", OPENAI_API_KEY: " of-openai ", AWS_PROFILE: "default", HF_TOKEN: "" },
+  );
+  const local = await all.resolveModel("local/llama3");
+  expect((await all.secretsOf(local)).toSorted()).toEqual(["of-local", "of-openai"]);
+  const demo = await all.resolveModel(demoSpec);
+  expect(await all.secretsOf(demo)).toContain("of-openai");
+});
+
 test("[E57] a models.json that cannot be used is refused with the place and the reason, and the former one stays", async () => {
   const all = models({ local: ollama });
   const wrong: [string, RegExp][] = [

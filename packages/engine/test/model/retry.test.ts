@@ -71,7 +71,7 @@ function run(open: RetryOptions["open"], more: Partial<RetryOptions> = {}) {
     },
     signal: new AbortController().signal,
     open,
-    retrying: (retry) => retries.push(retry),
+    retrying: (retry) => void retries.push(retry),
     wasted: () => {},
     ...more,
   });
