@@ -1,7 +1,8 @@
 // One message to an agent, followed to its settlement.
 //
 //   The prompt is admitted once; the caller's signal cancels the command and still waits for how it ended.
-//   A question to a person is put to the one at this terminal; where nobody can be asked, the caller is told.
+//   A question to a person is put to the one at this terminal; where nobody can be asked, the caller is told. That
+//   of a run which stands before this one counts as well, since this one waits for it.
 
 import type { Frame } from "@lichen/runtime";
 import type { Approval, Settlement } from "@lichen/wire";
@@ -12,7 +13,7 @@ import type { RunView } from "./run-view.ts";
 export interface Question {
   readonly text: string;
   readonly requestId: string;
-  /** Cancels the command. */
+  /** Aborted by the caller: cancels the command. */
   readonly cancel: AbortSignal;
   /** Told when the message is admitted. */
   readonly onAccepted?: (commandId: string) => void;
@@ -35,11 +36,21 @@ export async function ask(
   view: RunView,
   decide: Decide,
 ): Promise<Asked> {
-  const { requestId, text, cancel } = question;
+  const { requestId, text } = question;
   const receipt = await conversation.send({ type: "prompt", requestId, text });
   const { commandId } = receipt;
   if (commandId === undefined) throw new Error("A prompt's receipt names no command.");
   question.onAccepted?.(commandId);
+  return attend(conversation, { commandId, cancel: question.cancel }, view, decide);
+}
+
+/** Follows a command that was admitted to its settlement, and puts what it or a run before it asks to a person. */
+export async function attend(
+  conversation: Conversation,
+  { commandId, cancel }: { readonly commandId: string; readonly cancel: AbortSignal },
+  view: RunView,
+  decide: Decide,
+): Promise<Asked> {
   const asking = new Asking(conversation, commandId, view, decide);
   const stop = () => asking.attempt(asking.cancel());
   if (cancel.aborted) stop();
@@ -130,8 +141,8 @@ class Asking {
   }
 
   #ask(approval: Approval): void {
-    const isOurs = approval.commandId === this.#commandId && approval.state === "pending";
-    if (!isOurs || this.#open.has(approval.approvalId)) return;
+    // While this command is open, a run of the session that waits is its own or stands before it.
+    if (approval.state !== "pending" || this.#open.has(approval.approvalId)) return;
     const withdrawn = new AbortController();
     this.#open.set(approval.approvalId, withdrawn);
     this.attempt(this.#answer(approval, withdrawn.signal));

@@ -100,6 +100,36 @@ export const commands: readonly CommandSpec[] = [
     load: () => import("./command/invoke.ts"),
   },
   {
+    name: "approve",
+    summary: "answer what an agent asks before it acts",
+    details: [
+      "Without an id it lists what waits for a person. With one it allows that, or refuses it with --deny, and shows " +
+        "how the run goes on. Uses the host that runs for this folder; where none answers, it opens the store itself " +
+        "and stays until the run is done.",
+    ],
+    arguments: [
+      { name: "approvalId", summary: "what to answer, such as apr_1_5", required: false },
+      dir,
+    ],
+    options: [
+      { name: "session", value: "id", summary: "only what this conversation waits for" },
+      { name: "deny", summary: "refuse it; the run goes on without" },
+      {
+        name: "message",
+        value: "text",
+        summary: "what the agent is told with it; the answer, where it asks a question",
+      },
+      state,
+      { name: "json", summary: "print the list, or the settlement, as one line of JSON" },
+    ],
+    examples: [
+      "lichen approve",
+      "lichen approve apr_1_5",
+      'lichen approve apr_1_5 --deny --message "not today"',
+    ],
+    load: () => import("./command/approve.ts"),
+  },
+  {
     name: "init",
     summary: "write a small working agent folder",
     details: [
@@ -113,7 +143,10 @@ export const commands: readonly CommandSpec[] = [
   {
     name: "info",
     summary: "show what an agent folder holds and where its state is",
-    details: ["Reads only: nothing is made, started or asked of a provider."],
+    details: [
+      "Starts nothing and asks no provider. It only reads, and gives a folder that has none yet its id " +
+        "(.lichen/agent.json).",
+    ],
     arguments: [dir],
     options: [model, state, json],
     examples: ["lichen info", "lichen info my-agent --json"],

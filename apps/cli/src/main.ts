@@ -35,7 +35,7 @@ async function execute(args: readonly string[], terminal: Terminal): Promise<num
       }
     }
   } catch (error) {
-    return explain(error, terminal);
+    return await explain(error, terminal);
   }
 }
 
@@ -56,17 +56,18 @@ function endWithLauncher(): void {
   process.channel.unref();
 }
 
-function explain(error: unknown, terminal: Terminal): number {
+async function explain(error: unknown, terminal: Terminal): Promise<number> {
   if (error instanceof UsageError) {
     const about = error.command === undefined ? "lichen --help" : `lichen help ${error.command}`;
     terminal.say(`lichen: ${error.message}\nTry: ${about}`);
     return 2;
   }
-  const isRefusal = error instanceof Error && error.name === "Fault";
-  if (isRefusal) terminal.say(`lichen: ${error.message}`);
-  else {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    terminal.say(`lichen: this is a bug of Lichen, please report it.\n${text}`);
-  }
+  const { describeError, sentenceOf } = await import("./fault-text.ts");
+  const sentence = sentenceOf(error);
+  terminal.say(
+    sentence === undefined
+      ? `lichen: this is a bug of Lichen, please report it.\n${describeError(error)}`
+      : `lichen: ${sentence}`,
+  );
   return 1;
 }

@@ -15,7 +15,10 @@ import { createParser } from "eventsource-parser";
 import type { HostLink } from "./host-link.ts";
 
 /** What asking an agent needs of a session, wherever the session is. */
-export type Conversation = Pick<Session, "id" | "send" | "watch" | "readSettlement" | "change">;
+export type Conversation = Pick<
+  Session,
+  "id" | "send" | "watch" | "read" | "readSettlement" | "change"
+>;
 
 /** Longer than two pings of a host that lives. */
 const silenceMs = 45_000;
@@ -42,6 +45,14 @@ export class RemoteSession implements Conversation {
   async change(changes: Parameters<Session["change"]>[0]): Promise<SessionInfo> {
     const response = await this.#link.request(this.#path, { method: "PATCH", body: changes });
     return SessionInfo.parse(await response.json());
+  }
+
+  async read(options: { limit?: number; before?: number } = {}): Promise<Baseline> {
+    const query = new URLSearchParams(
+      Object.entries(options).map(([name, value]) => [name, String(value)]),
+    );
+    const response = await this.#link.request(`${this.#path}?${query.toString()}`);
+    return Baseline.parse(await response.json());
   }
 
   async readSettlement(

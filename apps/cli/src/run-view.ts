@@ -39,7 +39,7 @@ export class RunView {
     this.#attempt = retrying.attempt;
     const { attempt, maxAttempts, delayMs, reason } = retrying;
     this.#say(
-      `the model call failed (${oneLine(reason, 200)}); try ${attempt} of ${maxAttempts} in ${delayMs} ms`,
+      `the model call failed (${oneLine(reason, 200)}); trying again in ${seconds(delayMs)} (attempt ${attempt} of ${maxAttempts})`,
     );
   }
 
@@ -65,7 +65,7 @@ export class RunView {
     this.#endLine();
     if (terminal === "completed") return;
     const reason = diagnostic === undefined ? "" : `: ${oneLine(diagnostic, 1_024)}`;
-    this.#say(`the run ended ${terminal.replace("_", " ")}${reason}`);
+    this.#say(`${endings[terminal]}${reason}`);
   }
 
   #assistant(entry: EntryOf<"message.assistant">): void {
@@ -107,6 +107,18 @@ export class RunView {
     this.#endLine();
     this.#terminal.say(line);
   }
+}
+
+const endings: Readonly<Record<Settlement["terminal"], string>> = {
+  completed: "the run is done",
+  failed: "the run failed",
+  cancelled: "the run was cancelled",
+  interrupted: "the run was interrupted",
+  outcome_unknown: "the run was interrupted, and nobody knows whether its last write happened",
+};
+
+function seconds(ms: number): string {
+  return `${Number((ms / 1_000).toPrecision(2))} s`;
 }
 
 function ended(text: string): string {

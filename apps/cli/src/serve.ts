@@ -2,27 +2,21 @@
 
 import { flushCompileCache } from "node:module";
 import type { ModelChoice } from "@lichen/engine";
-import {
-  connectHost,
-  type Host,
-  listenHost,
-  type Listening,
-  onStopSignal,
-  openHost,
-  readHostFile,
-} from "@lichen/server/node";
-import { Fault } from "@lichen/wire";
+import { type Host, listenHost, type Listening, onStopSignal } from "@lichen/server/node";
 import type { Input } from "./command.ts";
+import { describeError } from "./fault-text.ts";
 import type { Log } from "./log.ts";
-import { modelNamed, variable } from "./model-name.ts";
-import { type Place, placeOf } from "./place.ts";
-import { describeProblem } from "./problem.ts";
+import { modelNamed } from "./model-name.ts";
+import { openOwnHost } from "./own-host.ts";
+import { placeOf } from "./place.ts";
+import { Problems } from "./problem.ts";
 import type { Terminal } from "./terminal.ts";
+import { commandName, samePlace } from "./typed.ts";
 
 export interface ServeOptions {
   readonly log: Log;
   /** Called once the host listens; the answer is called before it drains. */
-  readonly whileServing?: (host: Host) => () => void;
+  readonly whileServing?: (host: Host, problems: Problems) => () => void;
 }
 
 /** Serves until a signal asks it to stop; answers 0 then. */
@@ -38,7 +32,13 @@ export async function serve(
     log("info", `${signal}: taking no more work; what still runs goes on at the next start`);
     stop();
   });
-  const host = await open(input, place, log);
+  const problems = new Problems(log);
+  const named = modelNamed(input.value("model"));
+  const host = await openOwnHost(place, {
+    log,
+    ...(named === undefined ? {} : { model: named }),
+    onDiagnostics: (diagnostics) => problems.tell(diagnostics),
+  });
   let listening: Listening;
   let model: ModelChoice | undefined;
   try {
@@ -52,9 +52,14 @@ export async function serve(
   if (input.flag("json")) {
     terminal.answer(`${JSON.stringify({ url: listening.url, token: listening.token })}\n`);
   }
-  const stopServing = options.whileServing?.(host);
+  const stopServing = options.whileServing?.(host, problems);
   model ??= await host.models.whichModel();
-  welcome(input, host, listening, model, log);
+  welcome(host, listening, model, log);
+  problems.tell(host.diagnostics);
+  log(
+    "info",
+    `\nNow, in another terminal:\n  ${commandName()} invoke "What can you do?"${samePlace(input)}`,
+  );
   // A host may never end by itself, so the cache is written now.
   flushCompileCache();
   await stopped;
@@ -62,43 +67,6 @@ export async function serve(
   await listening.drain();
   ignoreSignals();
   return 0;
-}
-
-async function open(input: Input, place: Place, log: Log): Promise<Host> {
-  const { dir, stateDir } = place;
-  const model = modelNamed(input.value("model"));
-  try {
-    return await openHost({
-      dir,
-      state: stateDir,
-      env: variable,
-      ...(model === undefined ? {} : { model }),
-      onDiagnostics: (diagnostics) => {
-        for (const diagnostic of diagnostics) log(...describeProblem(diagnostic));
-      },
-      report: (error) => {
-        log(
-          "error",
-          `the host cannot go on: ${error instanceof Error ? error.stack : String(error)}`,
-        );
-        process.exit(1);
-      },
-    });
-  } catch (error) {
-    throw (Fault.is(error) && error.code === "unavailable" && (await holderOf(stateDir))) || error;
-  }
-}
-
-/** The refusal that names who serves this state, where that can be told. */
-async function holderOf(stateDir: string): Promise<Fault | undefined> {
-  const file = readHostFile(stateDir);
-  const connection = await connectHost(stateDir);
-  if (file === undefined || connection.found !== "host") return undefined;
-  return new Fault(
-    "unavailable",
-    `This agent is served already, by process ${file.pid} at ${file.url}. ` +
-      "Use that one, stop it first, or name another state with --state.",
-  );
 }
 
 async function listen(input: Input, host: Host, log: Log): Promise<Listening> {
@@ -110,10 +78,7 @@ async function listen(input: Input, host: Host, log: Log): Promise<Listening> {
     stateDir: host.stateDir,
     platform: host.platform,
     log: ({ id, error, method, path }) => {
-      log(
-        "error",
-        `${id} in ${method} ${path}: ${error instanceof Error ? error.stack : String(error)}`,
-      );
+      log("error", `${id} in ${method} ${path}: ${describeError(error)}`);
     },
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(bind === undefined ? {} : { bind: bind === "localhost" ? "127.0.0.1" : bind }),
@@ -131,22 +96,12 @@ async function listen(input: Input, host: Host, log: Log): Promise<Listening> {
   return listening;
 }
 
-function welcome(
-  input: Input,
-  host: Host,
-  listening: Listening,
-  model: ModelChoice,
-  log: Log,
-): void {
+function welcome(host: Host, listening: Listening, model: ModelChoice, log: Log): void {
   log("info", `${host.agent.name} listens on ${listening.url}`);
   log("info", `model: ${describeModel(model)}`);
   if (model.state === "missing") log("warn", model.why);
   log("info", `sandbox: ${describeSandbox(host)}`);
   log("info", `state: ${host.stateDir}`);
-  for (const diagnostic of host.diagnostics) log(...describeProblem(diagnostic));
-  const dir = input.argument("dir");
-  const there = dir === undefined ? "" : ` ${dir}`;
-  log("info", `\nNow, in another terminal:\n  lichen invoke "What can you do?"${there}`);
 }
 
 function describeModel(choice: ModelChoice): string {

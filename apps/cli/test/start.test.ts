@@ -57,7 +57,9 @@ test("[K17] a port that is taken is named with its holder, and a free one is use
     const { url } = JSON.parse(await running.firstLine()) as { url: string };
     expect(new URL(url).port).not.toBe(String(port));
     await running.until(({ stderr }) => /port \d+ is taken by .+/.exec(stderr) ?? undefined);
-    expect(running.stderr).toContain(`port ${port} is taken by`);
+    expect(running.stderr).toMatch(
+      new RegExp(`port ${port} is taken by [^ ]*node[^ ]* \\(process ${process.pid}\\)`),
+    );
   } finally {
     holder.close();
   }
@@ -163,6 +165,13 @@ export default defineTool({ description: "Says where we are.", input: z.object({
   expect(second.stdout).toContain("by the sea");
   await writeFile(home.path("agent", "tools", "whereabouts.ts"), "export default 1;\n");
   await running.until(({ stderr }) => /error.*whereabouts\.ts/.exec(stderr) ?? undefined);
+  // What is known is not told again with each change, nor by the next turn; what is new is.
+  await writeFile(home.path("agent", "persona.md"), "You answer.\n");
+  await running.until(({ stderr }) => /changed: persona\.md/.exec(stderr) ?? undefined);
+  await home.run(["invoke", "hello", dir]);
+  await writeFile(home.path("agent", "tools", "other.ts"), "export default 1;\n");
+  await running.until(({ stderr }) => /error.*other\.ts/.exec(stderr) ?? undefined);
+  expect(running.stderr.match(/error.*whereabouts\.ts/g)).toHaveLength(1);
 });
 
 test("[K3] a folder that is no agent, and a config that cannot be used, are refused with one plain sentence", async () => {

@@ -14,6 +14,11 @@ export interface Platform {
   after(ms: number, wake: () => void): () => void;
   /** Calls `work` soon, after pending I/O had its turn. */
   soon(work: () => void): void;
-  /** Tells of a fault that has no caller: a bug, or a failed sync (after which the host ends the process). */
+  /** Tells of a fault that has no caller: a bug, or a disk that is full just now. The host writes it down and goes on. */
   report(error: unknown): void;
+  /**
+   * Tells that this owner can write no more: a sync failed, or another owner has taken the store. What it has said
+   * holds, and nothing else will: the host ends the process.
+   */
+  lost(error: unknown): void;
 }

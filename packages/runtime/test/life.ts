@@ -50,6 +50,7 @@ export class Life {
       after: (ms, wake) => clock.after(ms, () => this.#alive(wake)),
       soon: (work) => void setImmediate(() => this.#alive(work)),
       report: (error) => this.#alive(() => report(error)),
+      lost: (error) => this.#alive(() => report(error)),
     };
   }
 

@@ -3,8 +3,9 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Host } from "@lichen/server/node";
 import type { Input } from "../command.ts";
+import { describeError } from "../fault-text.ts";
 import { type Log, openLog } from "../log.ts";
-import { describeProblem } from "../problem.ts";
+import type { Problems } from "../problem.ts";
 import { serve } from "../serve.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -16,37 +17,46 @@ const counts =
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const log = openLog(terminal, "debug");
-  return serve(input, terminal, { log, whileServing: (host) => follow(host, log) });
+  return serve(input, terminal, {
+    log,
+    whileServing: (host, problems) => follow(host, problems, log),
+  });
 }
 
 /** Reads the folder again after each change and says what became of it. The answer stops it. */
-function follow(host: Host, log: Log): () => void {
+function follow(host: Host, problems: Problems, log: Log): () => void {
   const changed = new Set<string>();
   const served = settingsOf(host.config);
-  let told = JSON.stringify(host.diagnostics);
+  let settings = served;
+  let failure = "";
   let timer: NodeJS.Timeout | undefined;
   const tell = async (): Promise<void> => {
     const names = [...changed].toSorted();
     changed.clear();
-    const { definition, diagnostics } = await host.load();
     log("info", `changed: ${names.join(", ")} (counts from the next turn on)`);
-    if (settingsOf(definition.config) !== served) {
+    const { definition, diagnostics } = await host.load();
+    failure = "";
+    const now = settingsOf(definition.config);
+    if (now !== settings && now !== served) {
       log(
         "warn",
         "http, publicUrl, allowedHosts and approvals.expireAfterMs count from the next start on",
       );
     }
-    const found = JSON.stringify(diagnostics);
-    if (found !== told && diagnostics.length === 0) log("info", "the folder is in order again");
-    if (found !== told) for (const diagnostic of diagnostics) log(...describeProblem(diagnostic));
-    told = found;
+    settings = now;
+    problems.tell(diagnostics);
+  };
+  const fail = (error: unknown): void => {
+    const text = describeError(error);
+    if (text !== failure) log("error", text);
+    failure = text;
   };
   const watcher = watchFolder(host.place.dir, log, (path) => {
     if (!counts.test(path)) return;
     changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {
-      tell().catch((error: unknown) => log("error", String(error)));
+      tell().catch(fail);
     }, settleMs);
   });
   return () => {

@@ -2,12 +2,13 @@
 //
 // Nothing that exists is overwritten, and a failure takes back what this call wrote.
 
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
+import { commandName, quoted } from "../typed.ts";
 
 const template = fileURLToPath(import.meta.resolve("../../template"));
 const configName = /^lichen\.config\.(ts|js|mjs)$/;
@@ -19,12 +20,14 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const shown = relative(process.cwd(), dir) || ".";
   terminal.answer(written.map((path) => `${join(shown, path)}\n`).join(""));
   for (const path of kept) terminal.say(`kept ${join(shown, path)}, which was there already`);
-  const there = shown === "." ? "" : ` ${shown}`;
+  const there = shown === "." ? "" : ` ${quoted(shown)}`;
+  const place = shown === "." ? "this directory" : `"${shown}"`;
+  const lichen = commandName();
   terminal.say(
-    `\nAn agent is ready in ${shown}. Next:\n` +
-      `  lichen start${there}\n` +
-      `  lichen invoke "Roll 2 dice"${there}      (in a second terminal, or without start)\n` +
-      `For a real model put its key into ${join(shown, ".secrets", ".env")}, for example ANTHROPIC_API_KEY=…`,
+    `\nAn agent is ready in ${place}. Next:\n` +
+      `  ${lichen} start${there}\n` +
+      `  ${lichen} invoke "Roll 2 dice"${there}      (in a second terminal, or without start)\n` +
+      `For a real model put its key into the file "${join(shown, ".secrets", ".env")}", for example ANTHROPIC_API_KEY=…`,
   );
   return 0;
 }
@@ -36,8 +39,9 @@ async function refuseAgent(dir: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return;
-    const reason = code === "ENOTDIR" ? "is a file" : `cannot be read (${code})`;
-    throw new Fault("invalid", `${dir} ${reason}: name a directory to write the agent to.`, {
+    const reason =
+      code === "ENOTDIR" ? `${await fileAt(dir)} is a file` : `${dir} cannot be read (${code})`;
+    throw new Fault("invalid", `${reason}: name a directory to write the agent to.`, {
       cause: error,
     });
   }
@@ -49,6 +53,12 @@ async function refuseAgent(dir: string): Promise<void> {
         "Serve it with `lichen start`, or name another directory.",
     );
   }
+}
+
+/** The file that stands where a directory is needed. */
+async function fileAt(dir: string): Promise<string> {
+  const found = await stat(dir).catch(() => undefined);
+  return found !== undefined || dir === dirname(dir) ? dir : fileAt(dirname(dir));
 }
 
 /** Copies the template; answers the paths it wrote and those it left alone. */

@@ -103,6 +103,7 @@ export function cloudflarePlatform(options: CloudflareOptions): Platform {
     },
     soon: (work) => void setTimeout(work, 0),
     report: options.report,
+    lost: options.report,
   };
 }
 

@@ -103,6 +103,7 @@ export class Writer {
   readonly #dirty = new Map<number, number>();
   #last: Promise<void> | undefined;
   #broken: unknown;
+  #isStale = false;
 
   constructor(sql: Sql, platform: Platform, ownGeneration: number) {
     this.#sql = sql;
@@ -217,11 +218,14 @@ export class Writer {
   }
 
   #checkGeneration(): void {
-    if (generation(this.#sql) !== this.#generation)
-      throw new Fault(
-        "stale",
-        "Another process has taken this store over; this one can write no more. Stop it, or open the store again.",
-      );
+    if (generation(this.#sql) === this.#generation) return;
+    const stale = new Fault(
+      "stale",
+      "Another process has taken this store over; this one can write no more. Stop it, or open the store again.",
+    );
+    if (!this.#isStale) this.#platform.lost(stale);
+    this.#isStale = true;
+    throw stale;
   }
 
   // The sync begins when the running task and what follows it at once have committed too, so that one covers them all.
@@ -250,7 +254,7 @@ export class Writer {
       await this.#sql.durable();
     } catch (error) {
       this.#broken = error;
-      this.#platform.report(error);
+      this.#platform.lost(error);
       for (const { member } of [...done, ...this.#queue.splice(0).map((it) => ({ member: it }))])
         member.reject(error);
       throw error;

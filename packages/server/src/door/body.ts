@@ -5,6 +5,7 @@
 
 import { Fault, faultCodeOf } from "@lichen/wire";
 import * as z from "zod";
+import { fieldWords } from "./field-words.ts";
 
 const plainCap = 1_048_576;
 export const imageCap = 16 * 1_048_576;
@@ -120,7 +121,7 @@ function tell(issue: z.core.$ZodIssue, where: string): string {
   const inside = issue.path.slice(0, -1).map(String).join(".");
   return issue.code === "invalid_format" || issue.code === "custom"
     ? `${inside === "" ? "" : `${inside}.`}${issue.message}`
-    : `${at}: ${issue.message.replace(/^Invalid input: /, "")}`;
+    : `${at}: ${fieldWords(issue)}`;
 }
 
 function quote(name: string): string {

@@ -52,6 +52,8 @@ export type Connection =
     }
   /** None runs, or none answers. */
   | { readonly found: "none" }
+  /** A file names a host, and the token to prove it by is gone. */
+  | { readonly found: "tokenless" }
   /** Somebody else listens at the address: nothing was told to them. */
   | { readonly found: "stranger"; readonly url: string };
 
@@ -65,8 +67,8 @@ export async function connectHost(
   { timeoutMs = 2_000 }: { timeoutMs?: number } = {},
 ): Promise<Connection> {
   const file = readHostFile(stateDir);
-  const token = readOwnerToken(stateDir);
-  if (!file || token === undefined) return { found: "none" };
+  if (!file) return { found: "none" };
+  const isTokenless = readOwnerToken(stateDir) === undefined;
   const nonce = randomBytes(32).toString("base64url");
   let bytes: Uint8Array;
   try {
@@ -77,9 +79,13 @@ export async function connectHost(
     bytes = await readCapped(response, answerCap);
   } catch (error) {
     // What refuses, hangs or breaks off is no host that runs; only an answer can show a stranger.
-    return Fault.is(error) ? { found: "stranger", url: file.url } : { found: "none" };
+    if (Fault.is(error)) return { found: "stranger", url: file.url };
+    return { found: isTokenless ? "tokenless" : "none" };
   }
   const health = readHealth(bytes);
+  // A host whose token file went away writes it again before it answers.
+  const token = readOwnerToken(stateDir);
+  if (token === undefined) return { found: "tokenless" };
   if (!health || !isEqual(health.proof, await sign(token, nonce)))
     return { found: "stranger", url: file.url };
   return { found: "host", url: file.url, token, status: health.status };

@@ -23,3 +23,4 @@ export { onStopSignal } from "./drain.ts";
 export { type Connection, connectHost, readHostFile } from "./host-file.ts";
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
 export { credentialsPath, hostsDir } from "./state-dir.ts";
+export { ownerTokenPath } from "./token.ts";

@@ -26,6 +26,8 @@ export interface StoreChoice {
   models?: Models;
   /** Told of faults that have no caller. Without it they are warnings of the process. */
   report?: (error: unknown) => void;
+  /** Told that nothing can be written any more (a sync failed): end the process. Without it `report` is told. */
+  lost?: (error: unknown) => void;
 }
 
 export interface PartsChoice extends StoreChoice {
@@ -61,7 +63,10 @@ export interface OpenedAgent extends AsyncDisposable {
 }
 
 export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent> {
-  const platform = nodePlatform({ report: options.report ?? warn });
+  const platform = nodePlatform({
+    report: options.report ?? warn,
+    ...(options.lost === undefined ? {} : { lost: options.lost }),
+  });
   const path = options.path === undefined ? ":memory:" : resolve(options.path);
   const source = "dir" in options ? await fromFolder(options, path) : fromParts(options);
   try {

@@ -27,12 +27,14 @@ export interface HostOptions {
   readonly models?: Models;
   readonly capacity?: number;
   readonly onDiagnostics?: (diagnostics: readonly Diagnostic[]) => void;
-  /** Told of faults that have no caller. A failed sync is one: end the process. */
+  /** Told of faults that have no caller; the host goes on. */
   readonly report: (error: unknown) => void;
+  /** Told that nothing can be written any more: end the process. Where it is left out, `report` is told. */
+  readonly lost?: (error: unknown) => void;
   readonly around?: Around;
 }
 
-/** What stands around a host's parts and sees all that passes: for programs that put a host to the test. */
+/** What stands around a host's parts and sees all that passes: for programs that watch a host or put it to the test. */
 export interface Around {
   readonly sql?: (sql: Sql) => Sql;
   readonly engine?: (engine: Engine) => Engine;
@@ -86,7 +88,10 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const stateDir = makeStateDir(where);
   const model = options.model ?? (env("LICHEN_MODEL") || undefined);
   // The folder is read first, since its config decides how the store is opened and a broken one opens nothing.
-  const platform = nodePlatform({ report: options.report });
+  const platform = nodePlatform({
+    report: options.report,
+    ...(options.lost === undefined ? {} : { lost: options.lost }),
+  });
   const made = await openFolderAgent({
     dir: place.dir,
     cwd: place.cwd,

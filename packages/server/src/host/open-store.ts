@@ -21,7 +21,7 @@ export async function openStore(path: string, options: StoreOptions): Promise<Op
   const lease = path === ":memory:" ? undefined : await acquireLease(path);
   try {
     const file = await openSql(path, {
-      onSyncFailure: (error) => options.platform.report(error),
+      onSyncFailure: (error) => options.platform.lost(error),
     });
     try {
       const owner = openOwner({ sql: aroundSql(file.sql), ...rest });

@@ -1,6 +1,7 @@
 // Says who holds a port, as far as this computer tells its user: for the sentence about a port that is taken.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
 
 /** For example `node (process 4711)`; undefined where the system does not say. */
 export function portHolder(port: number): string | undefined {
@@ -13,7 +14,7 @@ export function portHolder(port: number): string | undefined {
     for (const descriptor of list(`/proc/${process}/fd`)) {
       const inode = /^socket:\[(\d+)\]$/.exec(link(`/proc/${process}/fd/${descriptor}`))?.[1];
       if (inode !== undefined && sockets.has(inode))
-        return `${read(`/proc/${process}/comm`).trim() || "a program"} (process ${process})`;
+        return `${programOf(process)} (process ${process})`;
     }
   }
   return undefined;
@@ -28,6 +29,13 @@ function listeners(table: string, port: number): string[] {
     .map((line) => line.trim().split(/\s+/))
     .filter((columns) => columns[1]?.endsWith(`:${hex}`) && columns[3] === listening)
     .flatMap((columns) => columns[9] ?? []);
+}
+
+/** The name of its file, and no argument: those may be secret. */
+function programOf(process: string): string {
+  // `comm` is the name of a thread; a program that names itself may put its arguments into the first word.
+  const [first = ""] = read(`/proc/${process}/cmdline`).split("\0");
+  return basename(first.split(/[ :]/)[0] ?? "") || "a program";
 }
 
 // What belongs to another user, or is not there on this system, reads as nothing.

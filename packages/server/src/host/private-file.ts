@@ -2,6 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { toSystemRefusal } from "@lichen/runtime/node";
 
 /** Replaces a file whole, with mode 0600. */
 export function writePrivately(path: string, text: string): void {
@@ -10,7 +12,11 @@ export function writePrivately(path: string, text: string): void {
     writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
     renameSync(draft, path);
   } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
+    try {
+      rmSync(draft, { force: true });
+    } catch {
+      // Where nothing can be written nothing can be removed either; why is told by the first error.
+    }
+    throw toSystemRefusal(error, `the file ${basename(path)} in the state directory`);
   }
 }

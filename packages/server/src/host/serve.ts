@@ -61,10 +61,12 @@ export async function serveHost(options: ServeOptions): Promise<Served> {
   try {
     await listen(server, wanted, bind);
   } catch (error) {
-    if (wanted === 0 || !isCode(error, "EADDRINUSE")) throw error;
+    if (wanted === 0 || !isCode(error, "EADDRINUSE")) throw toRefusal(error, bind, wanted);
     const holder = portHolder(wanted);
     taken = { port: wanted, ...(holder === undefined ? {} : { holder }) };
-    await listen(server, 0, bind);
+    await listen(server, 0, bind).catch((next: unknown) => {
+      throw toRefusal(next, bind, 0);
+    });
   }
   // The server is listening on TCP, so that its address is not a path.
   const { port } = server.address() as AddressInfo;
@@ -88,6 +90,29 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     server.off("error", reject);
     throw error;
   });
+}
+
+/** What the system says against listening, as what to do about it. */
+function toRefusal(error: unknown, bind: string, port: number): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  if (["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL", "ENOTFOUND"].includes(code))
+    return new Fault(
+      "invalid",
+      `This computer has no address ${bind} to listen on (${code}): name one of its own with --bind, or leave that out for 127.0.0.1.`,
+      { cause: error },
+    );
+  if (code === "EACCES" || code === "EPERM")
+    return new Fault(
+      "invalid",
+      `This user may not listen on ${hostOf(bind)}:${port} (${code}): choose a port from 1024 on with --port.`,
+      { cause: error },
+    );
+  return new Fault(
+    "unavailable",
+    `The host cannot listen on ${hostOf(bind)}:${port} (${code}): choose another with --port and --bind.`,
+    { cause: error },
+  );
 }
 
 async function close(server: Server, graceMs: number): Promise<void> {

@@ -1,8 +1,9 @@
 // Where a host keeps its state: outside of every agent's working directory, for its owner's eyes only.
 
-import { chmodSync, mkdirSync, realpathSync } from "node:fs";
+import { chmodSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { makeFolder, toSystemRefusal } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
 
 export interface StateDirOptions {
@@ -34,8 +35,13 @@ export function credentialsPath(): string {
 
 /** Makes the directory, 0700. */
 export function makeStateDir(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  chmodSync(path, 0o700);
+  const label = `The state directory ${path} (--state or LICHEN_STATE_DIR)`;
+  makeFolder(path, label);
+  try {
+    chmodSync(path, 0o700);
+  } catch (error) {
+    throw toSystemRefusal(error, label);
+  }
   return realpathSync(path);
 }
 

@@ -3,10 +3,12 @@
 //   Files are for their owner's eyes only (0600) and replaced whole.
 //   The owner's token survives restarts and can be rotated; a token that was rotated or revoked, by this process or
 //   another, is good for one more second at most, and so is every cookie it was exchanged for.
+//   A token file that went away while its host runs is written again as soon as anybody asks who the host is.
 
 import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder, toSystemRefusal } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
 import * as z from "zod";
 import type { KnownToken, TokenBook } from "../door/credentials.ts";
@@ -44,7 +46,7 @@ export class HostTokens implements TokenBook {
   constructor(stateDir: string, now: () => number) {
     this.#stateDir = stateDir;
     this.#now = now;
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir, `The state directory ${stateDir}`);
     this.#owner = readOwnerToken(stateDir) ?? this.#makeOwner();
     this.#load();
     this.#checkedAt = now();
@@ -59,6 +61,7 @@ export class HostTokens implements TokenBook {
     const now = this.#now();
     if (Math.abs(now - this.#checkedAt) >= checkEveryMs) {
       this.#checkedAt = now;
+      this.#restore();
       if (this.#stampNow() !== this.#stamp) this.#load();
     }
     return this.#known;
@@ -69,6 +72,7 @@ export class HostTokens implements TokenBook {
   }
 
   prove(nonce: string): Promise<string> {
+    this.#restore();
     return sign(this.#owner, nonce);
   }
 
@@ -108,8 +112,18 @@ export class HostTokens implements TokenBook {
 
   #makeOwner(): string {
     this.#owner = newToken();
-    writePrivately(ownerPath(this.#stateDir), `${this.#owner}\n`);
+    writePrivately(ownerTokenPath(this.#stateDir), `${this.#owner}\n`);
     return this.#owner;
+  }
+
+  /** Whoever lost the token could say nothing to this host any more, not even that it should stop. */
+  #restore(): void {
+    if (existsSync(ownerTokenPath(this.#stateDir))) return;
+    try {
+      writePrivately(ownerTokenPath(this.#stateDir), `${this.#owner}\n`);
+    } catch {
+      // The disk may be full just now; the next who asks tries again.
+    }
   }
 
   #read(): Issued[] {
@@ -147,7 +161,7 @@ export class HostTokens implements TokenBook {
 
   /** Tells whether either file was replaced since: both are only ever replaced whole. */
   #stampNow(): string {
-    return [ownerPath(this.#stateDir), tokensPath(this.#stateDir)]
+    return [ownerTokenPath(this.#stateDir), tokensPath(this.#stateDir)]
       .map((path) => {
         const stat = statSync(path, { throwIfNoEntry: false });
         return stat ? `${stat.ino}:${stat.mtimeMs}:${stat.size}` : "-";
@@ -160,10 +174,10 @@ export class HostTokens implements TokenBook {
 export function readOwnerToken(stateDir: string): string | undefined {
   let token: string;
   try {
-    token = readFileSync(ownerPath(stateDir), "utf8").trim();
+    token = readFileSync(ownerTokenPath(stateDir), "utf8").trim();
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw error;
+    throw toSystemRefusal(error, "the file token in the state directory");
   }
   if (token === "") return undefined;
   if (!/^[\x21-\x7e]{32,512}$/.test(token))
@@ -185,7 +199,8 @@ function newToken(): string {
   return `lichen_${randomBytes(32).toString("base64url")}`;
 }
 
-function ownerPath(stateDir: string): string {
+/** Where the owner's token of a state directory lies. */
+export function ownerTokenPath(stateDir: string): string {
   return join(stateDir, "token");
 }
 

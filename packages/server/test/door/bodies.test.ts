@@ -231,6 +231,36 @@ describe("bodies", () => {
     expect((await rig.ask("/agents/a/sessions")).json()).toEqual({ sessions: [] });
   });
 
+  test("[H9] what is wrong with a field is said in plain words", async () => {
+    await using rig = await openAgentRig();
+    await rig.agent.create({ requestId: "r", session: "s" });
+    for (const [path, body, message] of [
+      ["/agents/a/sessions?limit=0", undefined, "limit: must be at least 1"],
+      ["/agents/a/sessions?limit=201", undefined, "limit: must be at most 200"],
+      ["/agents/a/sessions/s/search?q=", undefined, "q: must have at least 1 character"],
+      ["/agents/a/sessions/s/search", undefined, "q: missing"],
+      [commands, { type: "shout", requestId: "r" }, 'type: must be one of "prompt"'],
+      [commands, { type: "prompt", requestId: "r" }, "text: missing"],
+      [commands, { ...prompt, text: 7 }, "text: must be a text"],
+      [commands, { ...prompt, delivery: "later" }, "delivery: must be "],
+      [
+        commands,
+        { type: "answer", requestId: "r", approvalId: "apr_x", allow: 1 },
+        "allow: must be true or false",
+      ],
+      [
+        "/agents/a/sessions",
+        { requestId: "r", title: "x".repeat(1_001) },
+        "title: must have at most 1000 characters",
+      ],
+    ] as const) {
+      const asked = body === undefined ? {} : { method: "POST", json: body };
+      const answer = refused(await rig.ask(path, asked));
+      expect(answer).toMatchObject({ status: 400, code: "invalid" });
+      expect(answer.message.startsWith(message), answer.message).toBe(true);
+    }
+  });
+
   test("[H9] a query with an unknown, repeated or wrong parameter is refused and the parameter named", async () => {
     await using rig = await openAgentRig();
     await rig.agent.create({ requestId: "r", session: "s" });

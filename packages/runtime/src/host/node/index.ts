@@ -1,4 +1,5 @@
 export type { Checkpoints } from "./checkpoint.ts";
+export { makeFolder, toSystemRefusal } from "./folder.ts";
 export { acquireLease, type Lease } from "./lease.ts";
 export { nodePlatform } from "./platform.ts";
 export { openSql, type SqlFile, type SqlOptions } from "./sql.ts";

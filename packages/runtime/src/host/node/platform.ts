@@ -9,7 +9,13 @@ const evenBytes = 252;
 /** A longer delay overflows Node's timers. */
 const longestTimerMs = 2_147_483_647;
 
-export function nodePlatform(options: { readonly report: (error: unknown) => void }): Platform {
+export interface NodePlatformOptions {
+  readonly report: (error: unknown) => void;
+  /** Where it is left out, `report` is told of that too. */
+  readonly lost?: (error: unknown) => void;
+}
+
+export function nodePlatform(options: NodePlatformOptions): Platform {
   return {
     now: () => Date.now(),
     randomId: randomIds(),
@@ -20,6 +26,7 @@ export function nodePlatform(options: { readonly report: (error: unknown) => voi
     after,
     soon: (work) => void setImmediate(work),
     report: options.report,
+    lost: options.lost ?? options.report,
   };
 }
 

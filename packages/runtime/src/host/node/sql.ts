@@ -5,13 +5,14 @@
 // and close of it in this process would drop SQLite's locks); the WAL, which SQLite does not lock, is opened once for
 // syncing. Checkpoints are `Checkpoints`.
 
-import { chmod, mkdir, open, stat } from "node:fs/promises";
+import { chmod, open, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Fault } from "@lichen/wire";
 import type { Sql, SqlValue } from "../../store/sql.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { refuseNetworkFileSystem } from "./file-system.ts";
+import { makeFolder } from "./folder.ts";
 import { toRefusal } from "./sqlite-refusal.ts";
 import { WalSync } from "./wal-sync.ts";
 
@@ -50,7 +51,7 @@ export async function openSql(path: string, options: SqlOptions = {}): Promise<S
     return fileOf(new Connection(db, label), undefined, undefined);
   }
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, `the folder of the store ${label}`);
   await refuseNetworkFileSystem(folder, label);
   const db = openDatabase(path, label, false);
   try {

@@ -1,19 +1,29 @@
 // What SQLite's own error codes mean to a person: the few that somebody can act on become refusals.
 
 import { Fault } from "@lichen/wire";
+import { toSystemRefusal } from "./folder.ts";
 
 const busy = 5;
 const readOnly = 8;
+const inputOutput = 10;
 const corrupt = 11;
 const full = 13;
 const cannotOpen = 14;
 const notADatabase = 26;
 
-/** The refusal for an error of SQLite on the store called `label` (a file name, never a path); any other error as it is. */
+/** Whether another connection holds what SQLite was asked for. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && primaryOf(error) === busy;
+}
+
+/**
+ * The refusal for an error of SQLite or of the system on the store called `label` (a file name, never a path); any
+ * other error as it is.
+ */
 export function toRefusal(error: unknown, label: string): unknown {
-  if (!(error instanceof Error) || Fault.is(error) || !("errcode" in error)) return error;
-  // Extended codes keep their primary code in the low byte.
-  switch (Number(error.errcode) & 0xff) {
+  if (!(error instanceof Error) || Fault.is(error)) return error;
+  if (!("errcode" in error)) return toSystemRefusal(error, `the store ${label}`);
+  switch (primaryOf(error)) {
     case corrupt:
     case notADatabase:
       return new Fault(
@@ -39,6 +49,12 @@ export function toRefusal(error: unknown, label: string): unknown {
         `the disk of the store ${label} is full; what was committed before is safe: free some space and try again`,
         { cause: error },
       );
+    case inputOutput:
+      return new Fault(
+        "unavailable",
+        `the disk of the store ${label} cannot be read or written; what was committed before is safe: check that it has space left and is healthy, and try again`,
+        { cause: error },
+      );
     case busy:
       return new Fault(
         "unavailable",
@@ -48,4 +64,9 @@ export function toRefusal(error: unknown, label: string): unknown {
     default:
       return error;
   }
+}
+
+/** Extended codes keep their primary code in the low byte. */
+function primaryOf(error: Error & { readonly errcode: unknown }): number {
+  return Number(error.errcode) & 0xff;
 }

@@ -1,0 +1,91 @@
+// `lichen approve`: what waits for a person, and the answer to it.
+
+import { randomUUID } from "node:crypto";
+import { ApprovalId, Fault, SessionId } from "@lichen/wire";
+import { attend } from "../ask.ts";
+import { type Input, UsageError } from "../command.ts";
+import { describeApproval } from "../decide.ts";
+import { followRun } from "../follow-run.ts";
+import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
+import type { Terminal } from "../terminal.ts";
+import { commandName } from "../typed.ts";
+import { allWaiting, howToAnswer, type Waiting, waitingIn } from "../waiting.ts";
+
+export async function run(given: Input, terminal: Terminal): Promise<number> {
+  const { id, input } = understood(given);
+  const agent = await reachAgent(input, terminal);
+  try {
+    const waiting = await find(agent, input);
+    if (id === undefined) return list(waiting, input, terminal);
+    const found = waiting.find(({ approval }) => approval.approvalId === id);
+    if (found === undefined) {
+      throw new Fault(
+        "unknown_approval",
+        `${id} waits for nobody: it was answered, has run out, or is of another agent. ` +
+          `\`${commandName()} approve\` lists what waits.`,
+      );
+    }
+    return await answer(agent, found, input, terminal);
+  } finally {
+    await agent.close();
+  }
+}
+
+/** A first word that is no approval's id is the folder. */
+function understood(given: Input): { id: string | undefined; input: Input } {
+  const session = given.value("session");
+  if (session !== undefined && !SessionId.safeParse(session).success)
+    throw new UsageError("approve: --session is no session's id", "approve");
+  const first = given.argument("approvalId");
+  const isId = first === undefined || ApprovalId.safeParse(first).success;
+  if (!isId && given.argument("dir") !== undefined)
+    throw new UsageError(`approve: "${first}" is no approval's id, which begins apr_`, "approve");
+  const id = isId ? first : undefined;
+  if (id === undefined && (given.flag("deny") || given.value("message") !== undefined))
+    throw new UsageError("approve: --deny and --message need an <approvalId>", "approve");
+  if (isId) return { id, input: given };
+  const argument = (name: string) => (name === "dir" ? first : undefined);
+  return { id, input: { ...given, argument } };
+}
+
+function find(agent: ReachedAgent, input: Input): Promise<Waiting[]> {
+  const session = input.value("session");
+  return session === undefined ? allWaiting(agent) : waitingIn(agent.session(session));
+}
+
+function list(waiting: readonly Waiting[], input: Input, terminal: Terminal): number {
+  if (input.flag("json")) terminal.answer(`${JSON.stringify(waiting)}\n`);
+  else if (waiting.length === 0) terminal.say("nothing waits for a person");
+  else
+    for (const { session, approval } of waiting) {
+      const about = describeApproval(approval).replaceAll("\n", "\n  ");
+      terminal.answer(
+        `${approval.approvalId}  session ${session}, until ${approval.expiresAt}\n  ${about}\n`,
+      );
+      terminal.say(`  ${howToAnswer(approval, input)}`);
+    }
+  return 0;
+}
+
+function answer(
+  agent: ReachedAgent,
+  { session, approval }: Waiting,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
+  const { approvalId, commandId, kind } = approval;
+  const message = input.value("message");
+  const allow = !input.flag("deny");
+  if (kind === "question" && allow && message === undefined)
+    throw new UsageError("approve: this is a question: answer it with --message", "approve");
+  const conversation = agent.session(session);
+  return followRun({ agent, conversation, input, terminal }, async ({ view, decide, cancel }) => {
+    const requestId = `approve:${randomUUID()}`;
+    await conversation.send({
+      ...{ type: "answer", requestId, approvalId, allow },
+      ...(message === undefined ? {} : { message }),
+    });
+    view.follow(commandId);
+    return attend(conversation, { commandId, cancel }, view, decide);
+  });
+}

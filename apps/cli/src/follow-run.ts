@@ -1,0 +1,72 @@
+// A run that this command line began or set going again, to its end: what is shown of it, who answers what it asks,
+// and the exit code.
+
+import type { Approval } from "@lichen/wire";
+import { onStopSignal } from "@lichen/server/node";
+import type { Asked, Decide } from "./ask.ts";
+import type { Input } from "./command.ts";
+import { decideAtTerminal, describeApproval } from "./decide.ts";
+import type { ReachedAgent } from "./reach-agent.ts";
+import type { Conversation } from "./remote-session.ts";
+import { RunView } from "./run-view.ts";
+import type { Terminal } from "./terminal.ts";
+import { howToAnswer } from "./waiting.ts";
+
+export interface Follower {
+  readonly agent: ReachedAgent;
+  readonly conversation: Conversation;
+  readonly input: Input;
+  readonly terminal: Terminal;
+}
+
+export interface Following {
+  readonly view: RunView;
+  readonly decide: Decide;
+  /** Aborted by Ctrl-C. */
+  readonly cancel: AbortSignal;
+}
+
+/** Follows what `begin` does to its end. */
+export async function followRun(
+  follower: Follower,
+  begin: (following: Following) => Promise<Asked>,
+): Promise<number> {
+  const { input, terminal } = follower;
+  const view = new RunView(terminal);
+  const cancel = new AbortController();
+  const ignoreSignals = onStopSignal(() => {
+    terminal.say("cancelling; once more to quit at once");
+    cancel.abort();
+  });
+  try {
+    const asked = await begin({ view, decide: deciderOf(follower), cancel: cancel.signal });
+    if (asked.outcome === "waiting") return sayWaiting(asked.approval, follower);
+    const { settlement } = asked;
+    if (input.flag("json")) terminal.answer(`${JSON.stringify(settlement)}\n`);
+    else view.settled(settlement);
+    if (settlement.terminal === "completed") return 0;
+    return cancel.signal.aborted ? 130 : 1;
+  } finally {
+    ignoreSignals();
+  }
+}
+
+function deciderOf({ agent, input, terminal }: Follower): Decide {
+  return async (approval, withdrawn) => {
+    if (terminal.canAsk) return decideAtTerminal(terminal, approval, withdrawn);
+    terminal.say(describeApproval(approval));
+    if (!agent.isShared) return undefined;
+    terminal.say(`waiting for a person to answer:\n  ${howToAnswer(approval, input)}`);
+    return new Promise((resolve) => {
+      withdrawn.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
+  };
+}
+
+function sayWaiting(approval: Approval, { conversation, input, terminal }: Follower): number {
+  terminal.say(
+    `lichen: session ${conversation.id} waits for a person, and nobody can be asked here. It keeps waiting until ` +
+      `${approval.expiresAt}. Answer with:\n  ${howToAnswer(approval, input)}`,
+  );
+  return 1;
+}

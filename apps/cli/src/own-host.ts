@@ -1,0 +1,84 @@
+// A host opened by this process: it outlives the faults of an agent's tools and of a full disk, and ends where it can
+// write no more.
+
+import {
+  connectHost,
+  type Host,
+  type HostOptions,
+  openHost,
+  ownerTokenPath,
+  readHostFile,
+} from "@lichen/server/node";
+import { Fault } from "@lichen/wire";
+import { describeError } from "./fault-text.ts";
+import type { Log } from "./log.ts";
+import { variable } from "./model-name.ts";
+import type { Place } from "./place.ts";
+import { StrayFaults } from "./stray-faults.ts";
+
+export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics"> & { readonly log: Log };
+
+/** Opens the host of a place. `unavailable` names who holds its state, where that can be told. */
+export async function openOwnHost(place: Place, options: OwnHostOptions): Promise<Host> {
+  const { log, ...rest } = options;
+  const strays = new StrayFaults();
+  const leave = strays.take({
+    dir: place.agentDir,
+    left: ({ error, session }) => {
+      const from = session === undefined ? "the agent's code" : `session ${session}`;
+      log("error", `a fault that nobody awaited, left by ${from}: ${describeError(error)}`);
+    },
+    broken: (error) => end(log, "this is a bug of Lichen, please report it", error),
+  });
+  try {
+    const host = await openHost({
+      ...rest,
+      dir: place.dir,
+      state: place.stateDir,
+      env: variable,
+      report: (error) => log("error", describeError(error)),
+      lost: (error) => end(log, "nothing can be written any more", error),
+      around: { engine: (engine) => strays.around(engine) },
+    });
+    return {
+      ...host,
+      close: async (closing) => {
+        await host.close(closing);
+        leave();
+      },
+    };
+  } catch (error) {
+    leave();
+    throw (Fault.is(error) && error.code === "unavailable" && (await holderOf(place))) || error;
+  }
+}
+
+/** Ends the process: what it has said is on the disk. */
+function end(log: Log, why: string, error: unknown): never {
+  log(
+    "error",
+    `the host ends, ${why}: ${describeError(error)}\nWhat was accepted is kept and goes on at the next start.`,
+  );
+  process.exit(1);
+}
+
+/** The refusal that names who serves this state, where that can be told. */
+async function holderOf({ stateDir }: Place): Promise<Fault | undefined> {
+  const file = readHostFile(stateDir);
+  if (file === undefined) return undefined;
+  const connection = await connectHost(stateDir);
+  const who = `by process ${file.pid} at ${file.url}`;
+  if (connection.found === "tokenless") {
+    return new Fault(
+      "unavailable",
+      `This agent seems to be served ${who}, but its token is gone, without which nothing can be said to it: ` +
+        `${ownerTokenPath(stateDir)}. A host that runs writes it again within seconds; if it does not, stop that ` +
+        "process and start it again.",
+    );
+  }
+  if (connection.found !== "host") return undefined;
+  return new Fault(
+    "unavailable",
+    `This agent is served already, ${who}. Use that one, stop it first, or name another state with --state.`,
+  );
+}

@@ -1,0 +1,28 @@
+// What a person types next, as it has to be typed: the command by the name it was started by, words quoted for a shell.
+
+import { isAbsolute, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Input } from "./command.ts";
+
+/** `lichen`, or `npx lichen` where only npm finds it: it was started by npm, or inside its own clone. */
+export function commandName(): string {
+  const clone = fileURLToPath(import.meta.resolve("../../../"));
+  const way = relative(clone, process.cwd());
+  const isInClone = !isAbsolute(way) && !/^\.\.(\/|$)/.test(way);
+  return process.env["npm_command"] !== undefined || isInClone ? "npx lichen" : "lichen";
+}
+
+/** The folder and the state that a command line named, to be named again, with the space before them. */
+export function samePlace(input: Input): string {
+  const dir = input.argument("dir");
+  const state = input.value("state");
+  return [
+    ...(dir === undefined ? [] : [` ${quoted(dir)}`]),
+    ...(state === undefined ? [] : [` --state ${quoted(state)}`]),
+  ].join("");
+}
+
+/** A word as a shell reads it back. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

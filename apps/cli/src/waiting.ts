@@ -1,0 +1,43 @@
+// What waits for a person, and how to answer it.
+
+import { type Approval, Fault } from "@lichen/wire";
+import type { Input } from "./command.ts";
+import type { ReachedAgent } from "./reach-agent.ts";
+import type { Conversation } from "./remote-session.ts";
+import { commandName, samePlace } from "./typed.ts";
+
+export interface Waiting {
+  readonly session: string;
+  readonly approval: Approval;
+}
+
+/** What a session waits for; nothing where there is no such session. */
+export async function waitingIn(conversation: Conversation): Promise<Waiting[]> {
+  try {
+    const { approvals } = await conversation.read({ limit: 1 });
+    return approvals
+      .filter(({ state }) => state === "pending")
+      .map((approval) => ({ session: conversation.id, approval }));
+  } catch (error) {
+    if (Fault.is(error) && error.code === "unknown_session") return [];
+    throw error;
+  }
+}
+
+/** What any session waits for, the latest active one first. */
+export async function allWaiting(agent: ReachedAgent): Promise<Waiting[]> {
+  const found: Waiting[] = [];
+  for (let before: string | undefined; ;) {
+    const page = await agent.sessions({ limit: 200, ...(before === undefined ? {} : { before }) });
+    for (const { session, approvals } of page.sessions)
+      if (approvals > 0) found.push(...(await waitingIn(agent.session(session))));
+    if (page.next === undefined) return found;
+    before = page.next;
+  }
+}
+
+/** The line to type, for the place that a command line named. */
+export function howToAnswer({ approvalId, kind }: Approval, input: Input): string {
+  const line = `${commandName()} approve ${approvalId}${samePlace(input)}`;
+  return kind === "question" ? `${line} --message "…"` : `${line}      (or with --deny)`;
+}

@@ -1,0 +1,102 @@
+import { existsSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { noteTool, Provider, writeAgent } from "./agent.ts";
+import { StartedHost } from "./host.ts";
+import { Home } from "./process.ts";
+
+const asking = noteTool.replace("description:", "confirm: true,\n  description:");
+const callsNote = {
+  parts: [{ text: "I write." }, { call: { name: "note", input: { text: "hello" } } }],
+};
+
+/** An agent whose session `s` waits for a person; answers the folder and the approval's id. */
+async function waiting(home: Home): Promise<{ dir: string; id: string }> {
+  const dir = await writeAgent(home, { "tools/note.ts": asking });
+  await Provider.start(home, dir, { steps: [callsNote, "Written.", "Next."] });
+  const { code, stderr } = await home.run(["invoke", "note hello", dir, "--session", "s"]);
+  expect(code).toBe(1);
+  const id = /lichen approve (apr_\S+)/.exec(stderr)?.[1];
+  expect(id).toBeDefined();
+  return { dir, id: id ?? "" };
+}
+
+test("[K18] an invoke on a session that waits says for what and how to answer, sends nothing and ends", async () => {
+  await using home = await Home.make();
+  const { dir, id } = await waiting(home);
+  const { code, stdout, stderr } = await home.run(["invoke", "next", dir, "--session", "s"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/May the agent call note \{"text":"hello"\}\?/);
+  expect(stderr).toContain(`lichen approve ${id} ${dir}`);
+  const host = await StartedHost.start(home, dir);
+  const served = await home.run(["invoke", "next", dir, "--session", "s"]);
+  expect(served).toMatchObject({ code: 1, stdout: "" });
+  expect(served.stderr).toContain(`lichen approve ${id} ${dir}`);
+  const said = (await host.entries("s")).filter(({ kind }) => kind === "message.user");
+  expect(said).toHaveLength(1);
+});
+
+test("[K24] approve without an id lists what waits, for people and for programs", async () => {
+  await using home = await Home.make();
+  const { dir, id } = await waiting(home);
+  const text = await home.run(["approve", dir]);
+  expect(text.code).toBe(0);
+  expect(text.stdout).toContain(id);
+  expect(text.stdout).toContain("session s");
+  expect(text.stdout).toContain('May the agent call note {"text":"hello"}?');
+  await StartedHost.start(home, dir);
+  const json = await home.run(["approve", dir, "--json"]);
+  expect(JSON.parse(json.stdout)).toMatchObject([
+    { session: "s", approval: { approvalId: id, tool: "note", state: "pending" } },
+  ]);
+  const none = await home.run(["approve", dir, "--session", "other"]);
+  expect(none).toMatchObject({ code: 0, stdout: "" });
+  expect(none.stderr).toMatch(/nothing waits/i);
+});
+
+test("[K24] approve without a host opens the store, answers, and lets the run finish", async () => {
+  await using home = await Home.make();
+  const { dir, id } = await waiting(home);
+  expect(await home.run(["approve", id, dir])).toMatchObject({ code: 0, stdout: "Written.\n" });
+  expect(await readFile(home.path("agent", "notes.txt"), "utf8")).toBe("hello\n");
+  const again = await home.run(["approve", id, dir]);
+  expect(again).toMatchObject({ code: 1, stdout: "" });
+  expect(again.stderr).toMatch(/^lichen: .*apr_/m);
+});
+
+test("[K24] approve uses the running host, and --deny tells the model why", async () => {
+  await using home = await Home.make();
+  const { dir, id } = await waiting(home);
+  const host = await StartedHost.start(home, dir);
+  const args = ["approve", id, dir, "--deny", "--message", "not today", "--json"];
+  const { code, stdout } = await home.run(args);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ terminal: "completed", answer: "Written." });
+  expect(existsSync(home.path("agent", "notes.txt"))).toBe(false);
+  const answered = (await host.entries("s")).find(({ kind }) => kind === "approval.answered");
+  expect(JSON.stringify(answered)).toContain("not today");
+});
+
+test("[K27] a token that is deleted while its host runs is written again for the next command", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  await Provider.start(home, dir, { steps: [], then: "Here." });
+  const host = await StartedHost.start(home, dir, ["--state", home.path("state")]);
+  await rm(home.path("state", "token"));
+  const said = await home.run(["invoke", "x", dir, "--state", home.path("state")]);
+  expect(said).toMatchObject({ code: 0, stdout: "Here.\n" });
+  expect((await readFile(home.path("state", "token"), "utf8")).trim()).toBe(host.token);
+});
+
+test("[K27] where a token is gone and its host stands still, the refusal names the token and the host", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const host = await StartedHost.start(home, dir, ["--state", home.path("state")]);
+  host.running.child.kill("SIGSTOP");
+  await rm(home.path("state", "token"));
+  const { code, stderr } = await home.run(["invoke", "x", dir, "--state", home.path("state")]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(home.path("state", "token"));
+  expect(stderr).toContain(`process ${host.running.child.pid}`);
+  host.running.child.kill("SIGCONT");
+});
