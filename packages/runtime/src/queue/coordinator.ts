@@ -1,11 +1,10 @@
-// The run coordinator: which commands run now, at most one per session and `capacity` in the host.
+// The run coordinator: which commands run now, at most one per session and as many as there are places in the host.
 //
 //   queued ──claim──▶ running ──▶ settled          claimed in the admission's transaction where the session is idle
 //      │                 │ ▲
 //      │                 ▼ │ rest / return          a run that waits for a person gives its place to others
 //      └──steer──▶ joined ┘
 //
-//   Q3  A command that found no place waits; places are given to sessions in turn, not to the busiest one.
 //   Q4  A run that does not end within 10 s of its cancellation is settled without it, and can write no more.
 //   Q5  A settlement that could not be written (a full disk) is tried until it is.
 
@@ -25,6 +24,7 @@ import {
   markRunning,
   queuedCommands,
 } from "./command-table.ts";
+import { Places } from "./places.ts";
 import { orphanedResult, recover } from "./recovery.ts";
 import type { Sessions } from "./sessions.ts";
 import { settleRun } from "./settle.ts";
@@ -49,21 +49,18 @@ export class Coordinator implements RunHouse {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
   readonly partialChanged: (sid: number) => void;
-  readonly #capacity: number;
+  readonly #places: Places;
   readonly #engines = new Map<number, Engine>();
   readonly #connections = new Map<number, Connection>();
   readonly #live = new Map<number, LiveRun>();
-  /** Sessions with queued work that found no place, in turn. */
-  readonly #ready = new Set<number>();
-  /** Runs of an earlier process that wait for a place. */
-  readonly #orphans: number[] = [];
   readonly #working = new Set<Promise<void>>();
-  #used = 0;
   #draining = false;
 
   constructor(sessions: Sessions, options: CoordinatorOptions) {
     this.sessions = sessions;
-    this.#capacity = options.capacity;
+    this.#places = new Places(options.capacity, (to) =>
+      this.#track("orphan" in to ? this.#resume(to.orphan) : this.#claimReady(to.sid)),
+    );
     this.partialChanged = options.partialChanged;
     this.approvals = new Approvals(sessions, options.approvalTtlMs);
   }
@@ -75,9 +72,7 @@ export class Coordinator implements RunHouse {
   /** Gives an agent's sessions their engine, and goes on with what an earlier process left. */
   attach({ aid, engine }: AttachedEngine, left: { running: number[]; queued: number[] }): void {
     this.#engines.set(aid, engine);
-    this.#orphans.push(...left.running);
-    for (const sid of left.queued) this.#ready.add(sid);
-    this.#offer();
+    this.#places.adopt(left);
   }
 
   engineOf(aid: number): Engine | undefined {
@@ -126,16 +121,13 @@ export class Coordinator implements RunHouse {
     const { row } = session;
     const engine = this.#engines.get(row.aid);
     if (!engine || this.#draining || row.info.state !== "queued") return false;
-    if (!holdsPlace && this.#used >= this.#capacity) {
-      tx.after(() => this.#wait(row.sid));
+    if (!holdsPlace && this.#places.areFull) {
+      tx.after(() => this.#places.wait(row.sid));
       return false;
     }
     const [next] = queuedCommands(this.#sql, row.sid, 1);
     if (!next) return false;
-    if (!holdsPlace) {
-      this.#used++;
-      tx.undo(() => this.#used--);
-    }
+    if (!holdsPlace) tx.undo(this.#places.take());
     const work = this.#begin(session, next, engine);
     // An eager engine begins while the commit is being synced; nothing of it is shown before that is durable.
     if (engine.can.eager) tx.committed(() => this.#launch(row, next.cid, work, engine));
@@ -181,14 +173,14 @@ export class Coordinator implements RunHouse {
 
   /** A run of an earlier process that still waits for a place ends at once where it is cancelled. */
   endOrphan(tx: Tx, session: SessionWriter, cid: number): void {
-    if (!this.#orphans.includes(cid)) return;
+    if (!this.#places.isOrphan(cid)) return;
     settleRun(this.sessions.ground, session, cid, { terminal: "cancelled" });
-    tx.after(() => this.#wait(session.row.sid));
+    tx.after(() => this.#places.wait(session.row.sid));
   }
 
   /** A session was deleted: its run ends without a word, its connection closes. */
   forget(sid: number): void {
-    this.#ready.delete(sid);
+    this.#places.forget(sid);
     const run = this.#live.get(sid);
     run?.stop("deleted");
     run?.end();
@@ -196,33 +188,7 @@ export class Coordinator implements RunHouse {
   }
 
   rest(): () => void {
-    this.#used--;
-    this.#offer();
-    return () => {
-      this.#used++;
-    };
-  }
-
-  #wait(sid: number): void {
-    this.#ready.add(sid);
-    this.#offer();
-  }
-
-  // Hands free places to runs that were left by an earlier process, then to sessions in turn.
-  #offer(): void {
-    while (!this.#draining && this.#used < this.#capacity) {
-      const orphan = this.#orphans.shift();
-      if (orphan !== undefined) {
-        this.#used++;
-        this.#track(this.#resume(orphan));
-        continue;
-      }
-      const [sid] = this.#ready;
-      if (sid === undefined) return;
-      this.#ready.delete(sid);
-      this.#used++;
-      this.#track(this.#claimReady(sid));
-    }
+    return this.#places.lend();
   }
 
   async #claimReady(sid: number): Promise<void> {
@@ -232,7 +198,7 @@ export class Coordinator implements RunHouse {
         return row !== undefined && this.claim(tx, this.sessions.writer(tx, row), true);
       }),
     );
-    if (!claimed) this.#release();
+    if (!claimed) this.#places.giveBack();
   }
 
   async #resume(cid: number): Promise<void> {
@@ -257,7 +223,7 @@ export class Coordinator implements RunHouse {
         return this.#passOn(tx, session);
       }),
     );
-    if (!decided) this.#release();
+    if (!decided) this.#places.giveBack();
   }
 
   #launch(row: SessionRow, cid: number, work: Work, engine: Engine): void {
@@ -276,12 +242,12 @@ export class Coordinator implements RunHouse {
       (run.stopped === "drained" && result.terminal !== "completed")
     ) {
       this.#close(row.sid, run);
-      this.#release();
+      this.#places.giveBack();
       return;
     }
     const passedOn = await this.#patiently(() => this.#settle(row.sid, run, result));
     this.#close(row.sid, run);
-    if (!passedOn) this.#release();
+    if (!passedOn) this.#places.giveBack();
   }
 
   async #resultOf(row: SessionRow, run: LiveRun, work: Work, engine: Engine): Promise<Result> {
@@ -336,11 +302,9 @@ export class Coordinator implements RunHouse {
 
   /** The place goes to the next command of the session, unless others wait for one or there are too many by now. */
   #passOn(tx: Tx, session: SessionWriter): boolean {
-    const othersWait =
-      this.#ready.size > 0 || this.#orphans.length > 0 || this.#used > this.#capacity;
-    if (!othersWait) return this.claim(tx, session, true);
+    if (!this.#places.areWanted) return this.claim(tx, session, true);
     const { sid } = session.row;
-    if (session.info.state === "queued") tx.after(() => this.#ready.add(sid));
+    if (session.info.state === "queued") tx.after(() => this.#places.queueUp(sid));
     return false;
   }
 
@@ -349,11 +313,6 @@ export class Coordinator implements RunHouse {
     if (this.#live.get(sid) !== run) return;
     this.#live.delete(sid);
     if (this.#connections.get(sid)?.stays !== true) this.#disconnect(sid);
-  }
-
-  #release(): void {
-    this.#used--;
-    this.#offer();
   }
 
   #connection(row: SessionRow, engine: Engine): Connection {
@@ -406,6 +365,7 @@ export class Coordinator implements RunHouse {
    */
   async drain(patienceMs: number): Promise<void> {
     this.#draining = true;
+    this.#places.close();
     this.approvals.stop();
     const live = [...this.#live.values()];
     await Promise.all(live.filter((run) => run.isWaiting).map((run) => this.#leave(run)));
