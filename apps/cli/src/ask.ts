@@ -23,6 +23,8 @@ export interface Question {
 export type Decide = (
   approval: Approval,
   withdrawn: AbortSignal,
+  /** A run asks that stands before the one that is followed. */
+  isEarlier: boolean,
 ) => Promise<{ allow: boolean; message?: string } | undefined>;
 
 export type Asked =
@@ -149,7 +151,8 @@ class Asking {
   }
 
   async #answer(approval: Approval, withdrawn: AbortSignal): Promise<void> {
-    const decision = await this.#decide(approval, withdrawn);
+    const isEarlier = approval.commandId !== this.#commandId;
+    const decision = await this.#decide(approval, withdrawn, isEarlier);
     if (withdrawn.aborted) return;
     if (decision === undefined) {
       this.#end = { outcome: "waiting", approval };

@@ -156,7 +156,7 @@ export const commands: readonly CommandSpec[] = [
     name: "models",
     summary: "list the models that can be named",
     details: [
-      "One provider/id a line. The ones whose key or login is at hand come first; " +
+      "One provider/id a line. The ones whose credentials are at hand come first; " +
         "the folder's models.json counts when the current directory is an agent folder.",
     ],
     arguments: [{ name: "search", summary: "show only those that contain this", required: false }],

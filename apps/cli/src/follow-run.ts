@@ -51,8 +51,10 @@ export async function followRun(
   }
 }
 
-function deciderOf({ agent, input, terminal }: Follower): Decide {
-  return async (approval, withdrawn) => {
+function deciderOf({ agent, conversation, input, terminal }: Follower): Decide {
+  return async (approval, withdrawn, isEarlier) => {
+    if (isEarlier)
+      terminal.say(`session ${conversation.id} waits for an answer to an earlier message first`);
     if (terminal.canAsk) return decideAtTerminal(terminal, approval, withdrawn);
     terminal.say(describeApproval(approval));
     if (!agent.isShared) return undefined;

@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
-import { Home } from "./process.ts";
+import { bin, Home } from "./process.ts";
 
 const asking = noteTool.replace("description:", "confirm: true,\n  description:");
 const callsNote = {
@@ -99,4 +99,25 @@ test("[K27] where a token is gone and its host stands still, the refusal names t
   expect(stderr).toContain(home.path("state", "token"));
   expect(stderr).toContain(`process ${host.running.child.pid}`);
   host.running.child.kill("SIGCONT");
+});
+
+test("[K18] at a terminal an invoke on a session that waits asks, and its message comes after that", async ({
+  skip,
+}) => {
+  await using home = await Home.make();
+  const { dir } = await waiting(home);
+  const line = [process.execPath, bin, "invoke", "next", dir, "--session", "s"];
+  const terminal = home.start(["-qefc", line.map((it) => `'${it}'`).join(" "), "/dev/null"], {
+    program: ["script"],
+    input: "y\n",
+  });
+  const isStarted = await new Promise<boolean>((resolve) => {
+    terminal.child.once("spawn", () => resolve(true));
+    terminal.child.once("error", () => resolve(false));
+  });
+  if (!isStarted) return skip("there is no `script` to make a terminal");
+  expect((await terminal.ended).code).toBe(0);
+  expect(terminal.stdout).toMatch(/waits for an answer.*\r?\n.*May the agent call note/);
+  expect(terminal.stdout).toContain("Next.");
+  expect(await readFile(home.path("agent", "notes.txt"), "utf8")).toBe("hello\n");
 });

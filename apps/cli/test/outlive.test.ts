@@ -3,6 +3,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { openHost } from "@lichen/server/node";
 import { expect, test } from "vitest";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
@@ -88,6 +89,31 @@ test("[K23] a full disk refuses what does not fit, and the host goes on once the
   } finally {
     await run("umount", ["-l", disk]);
   }
+});
+
+test("[K23] a sync that fails is told as the end of the host, and is no ordinary fault", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const reported: unknown[] = [];
+  const lost: unknown[] = [];
+  const failure = new Error("the disk is gone");
+  let isGone = false;
+  const host = await openHost({
+    dir,
+    state: home.path("state"),
+    env: () => undefined,
+    report: (error) => reported.push(error),
+    lost: (error) => lost.push(error),
+    around: {
+      sql: (sql) => ({ ...sql, durable: () => (isGone ? Promise.reject(failure) : sql.durable()) }),
+    },
+  });
+  isGone = true;
+  const sent = host.agent.session("s").send({ type: "prompt", requestId: "r", text: "hello" });
+  await expect(sent).rejects.toBe(failure);
+  expect(lost).toEqual([failure]);
+  expect(reported).toEqual([]);
+  await host.close({ patienceMs: 0 }).catch(() => undefined);
 });
 
 test("[K25] what the computer refuses is one sentence that says what to do, and no bug", async ({

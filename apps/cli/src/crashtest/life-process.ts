@@ -1,10 +1,12 @@
 // One life, as a process of its own: takes a job, lives it, and tells its account; or is dead before that.
 
+import { realpathSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { recordAnswers, type RecordedAnswer, replayAnswers } from "@lichen/engine";
 import { openHost } from "@lichen/server/node";
 import { variable } from "../model-name.ts";
+import { StrayFaults } from "../stray-faults.ts";
 import { Client } from "./client.ts";
 import { Deaths } from "./death.ts";
 import { Effects } from "./effects.ts";
@@ -30,6 +32,13 @@ async function live(job: Job): Promise<Account> {
   const deaths = new Deaths(job.death);
   const effects = new Effects({ session, dir, witness, earlier, deaths });
   const answers: RecordedAnswer[] = [];
+  // What tools leave behind them ends no host, and so no life.
+  const strays = new StrayFaults();
+  strays.take({
+    dir: realpathSync(dir),
+    left: () => undefined,
+    broken: (error) => tell({ type: "failed", reason: reasonOf(error) }),
+  });
   const recorded = job.answers;
   const host = await openHost({
     dir,
@@ -39,7 +48,7 @@ async function live(job: Job): Promise<Account> {
     report: (error) => tell({ type: "failed", reason: reasonOf(error) }),
     around: {
       sql: (sql) => deaths.aroundSql(sql),
-      engine: (engine) => effects.aroundEngine(engine),
+      engine: (engine) => strays.around(effects.aroundEngine(engine)),
       models: (models) =>
         recorded
           ? replayAnswers(models, recorded)
