@@ -19,11 +19,15 @@ else startAgain();
 
 async function run() {
   try {
+    // Hosts keep both places from their agents: what lies there is run as it is.
     const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
     module.enableCompileCache(process.env.NODE_COMPILE_CACHE || join(cache, "lichen", "compile"));
   } catch {
     // A home that cannot be found costs start-up time, nothing else.
   }
+  // A dependency asks for these packages and runs what it finds in any node_modules above the installation.
+  process.env.WS_NO_BUFFER_UTIL = "1";
+  process.env.WS_NO_UTF_8_VALIDATE = "1";
   const { main } = await import("../src/main.ts");
   await main(process.argv.slice(2));
 }

@@ -1,16 +1,18 @@
 // `lichen models`: what can be named as a model, the usable ones first.
 
-import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createModels, demoSpec } from "@lichen/engine";
 import { fileCredentials } from "@lichen/engine/node";
-import { credentialsPath } from "@lichen/server/node";
+import { credentialsPath, FolderFiles, hostsDir, textOf } from "@lichen/server/node";
 import type { Input } from "../command.ts";
 import { loadEnvironment } from "../environment.ts";
 import type { Terminal } from "../terminal.ts";
 
+const maxModelsBytes = 1_024 * 1_024;
+
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   await loadEnvironment(process.cwd());
-  const modelsJson = await readFile("models.json", "utf8").catch(() => undefined);
+  const modelsJson = await readModels(process.cwd());
   const models = createModels({
     env: (name) => process.env[name],
     credentials: fileCredentials(credentialsPath()),
@@ -34,4 +36,13 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
       : `${ready} can be used: their key or login is at hand`;
   terminal.say(`${found.length} ${found.length === 1 ? "model" : "models"}; ${usable}`);
   return 0;
+}
+
+async function readModels(folder: string): Promise<string | undefined> {
+  const found = await new FolderFiles([hostsDir()]).read(
+    join(folder, "models.json"),
+    folder,
+    maxModelsBytes,
+  );
+  return found === undefined || found.problem !== undefined ? undefined : textOf(found);
 }

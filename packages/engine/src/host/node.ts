@@ -5,5 +5,6 @@ export {
   codingToolNames,
   createCodingTools,
 } from "../tools/host/coding-tools.ts";
+export { Guard } from "../tools/host/guard.ts";
 export { openSandbox, type Sandbox, type SandboxOptions } from "../tools/host/sandbox.ts";
 export { fileCredentials } from "./credentials.ts";

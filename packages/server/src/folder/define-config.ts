@@ -16,6 +16,11 @@ export interface LichenConfig {
   /** All on by default; false or [] for none, a list for exactly those. */
   codingTools?: boolean | CodingToolName[] | undefined;
   tools?: Tool[] | undefined;
+  /**
+   * Whether AGENTS.md files of the project go into the prompt, those of the working directory and of the folders above
+   * it. On by default; false leaves the one of the agent's own folder.
+   */
+  projectContext?: boolean | undefined;
   http?: { port?: number | undefined; host?: string | undefined } | undefined;
   /** The address that stands in front of this host, as others know it. */
   publicUrl?: string | undefined;
@@ -53,6 +58,7 @@ const schema = z.strictObject({
     .array(z.custom<Tool>(isTool, "is not a tool: make it with defineTool"))
     .refine((tools) => tools.every(({ name }) => name !== ""), "a tool here needs a name")
     .optional(),
+  projectContext: z.boolean().optional(),
   http: z
     .strictObject({
       port: z.int().min(0).max(65_535).optional(),

@@ -1,6 +1,6 @@
 // An agent's folder, made live: what the model engine is told before each run, and what it runs with.
 
-import { existsSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import {
   type After,
@@ -16,7 +16,8 @@ import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
 import { findAgent, realDirectory } from "../folder/host/find-agent.ts";
-import { credentialsPath } from "./state-dir.ts";
+import { compileCaches } from "./compile-cache.ts";
+import { credentialsPath, hostsDir } from "./state-dir.ts";
 
 export interface FolderAgentOptions {
   /** The directory pointed at. */
@@ -55,14 +56,14 @@ export interface FolderAgent {
 export async function openFolderAgent(options: FolderAgentOptions): Promise<FolderAgent> {
   const place = findAgent(options.dir, options.named);
   const cwd = options.cwd === undefined ? place.cwd : realDirectory(options.cwd);
-  const walls = new Walls(cwd, [
-    ...options.protectedPaths,
+  const walls = new Walls(cwd, options.protectedPaths, [
     join(place.dir, ".secrets"),
     join(cwd, ".secrets"),
   ]);
   let opened: AgentFolder | undefined;
   const folder = await AgentFolder.open(place.dir, {
     cwd,
+    protectedPaths: options.protectedPaths,
     codingTools: (config) => walls.codingTools(config, () => opened?.readOnly ?? [place.dir]),
   });
   opened = folder;
@@ -141,14 +142,16 @@ function takeEndpoints(models: Models, text: string | undefined): Diagnostic[] {
 /** The coding tools and what stands around them, made anew only where the config asks for another sandbox. */
 class Walls {
   readonly #cwd: string;
-  readonly #protected: readonly string[];
+  readonly #states: readonly string[];
+  readonly #secrets: readonly string[];
   #mode: LichenConfig["sandbox"];
   #tools: Promise<readonly Tool[]> | undefined;
   sandbox: Sandbox | undefined;
 
-  constructor(cwd: string, protectedPaths: readonly string[]) {
+  constructor(cwd: string, states: readonly string[], secrets: readonly string[]) {
     this.#cwd = cwd;
-    this.#protected = protectedPaths;
+    this.#states = states;
+    this.#secrets = secrets;
   }
 
   async codingTools(
@@ -169,17 +172,24 @@ class Walls {
     mode: NonNullable<LichenConfig["sandbox"]>,
     readOnly: () => readonly string[],
   ): Promise<readonly Tool[]> {
-    this.sandbox = await openSandbox({
-      mode,
-      // A mask makes its folder where there is none; a folder for secrets is not ours to make.
-      mask: this.#protected.filter((path) => !path.endsWith(".secrets") || existsSync(path)),
-      cwd: this.#cwd,
-    });
+    // The places of all of this user's hosts. Where one cannot be made, an agent cannot make it either.
+    const shared = [hostsDir(), ...compileCaches()];
+    for (const path of shared) makeIfPossible(path);
+    const hide = [...shared, ...this.#secrets].filter((path) => !this.#states.includes(path));
+    this.sandbox = await openSandbox({ mode, mask: this.#states, hide, cwd: this.#cwd });
     return createCodingTools({
       cwd: this.#cwd,
-      protectedPaths: this.#protected,
+      protectedPaths: [...this.#states, ...hide],
       sandbox: this.sandbox,
       readOnly,
     });
+  }
+}
+
+function makeIfPossible(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch {
+    // Not a folder, or not ours to make.
   }
 }

@@ -17,6 +17,7 @@ export {
   type PartsChoice,
 } from "./open-agent.ts";
 export { AgentFolder, loadDefinition, type LoadedDefinition } from "../folder/host/agent-folder.ts";
+export { FolderFiles, textOf } from "../folder/host/folder-files.ts";
 export { findAgent } from "../folder/host/find-agent.ts";
 export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";
 export { onStopSignal } from "./drain.ts";

@@ -121,9 +121,9 @@ test("[F13] skills without a read tool are reported, because the model cannot op
 test("[F13] a very long context file is cut and reported", async () => {
   using folder = new TempFolder().write({
     "lichen.config.ts": emptyConfig,
-    "AGENTS.md": "x".repeat(200_000),
+    "AGENTS.md": "x".repeat(300_000),
   });
   const { definition, diagnostics } = await loadDefinition(folder.path);
-  expect(definition.contextFiles[0]?.content.length).toBe(131_072);
+  expect(definition.contextFiles[0]?.content.length).toBe(262_144);
   expect(diagnostics).toMatchObject([{ severity: "warning", file: "AGENTS.md" }]);
 });

@@ -85,15 +85,15 @@ export class Guard {
     return (await stat(target).catch(explain(path))).isDirectory();
   }
 
-  /** A regular file, for reading. */
-  async openFile(path: string): Promise<FileHandle> {
+  /** A regular file, for reading; with `within` (a real path), one that really lies in that folder. */
+  async openFile(path: string, within?: string): Promise<FileHandle> {
     this.#files = undefined;
     const target = this.resolve(path);
     this.#refuseName(target, path);
     const kind = await stat(target).catch(explain(path));
     if (!kind.isFile()) throw notAFile(path, kind.isDirectory());
     const handle = await open(target, reading).catch(explain(path));
-    return closedOnFault(handle, () => this.#checkFile(handle, target, path));
+    return closedOnFault(handle, () => this.#checkFile(handle, target, path, within));
   }
 
   async openFolder(path: string): Promise<Folder> {
@@ -171,10 +171,18 @@ export class Guard {
     };
   }
 
-  async #checkFile(handle: FileHandle, target: string, shown: string): Promise<FileHandle> {
+  async #checkFile(
+    handle: FileHandle,
+    target: string,
+    shown: string,
+    within: string | undefined,
+  ): Promise<FileHandle> {
     const found = await handle.stat({ bigint: true });
     if (!found.isFile()) throw notAFile(shown, found.isDirectory());
-    await this.#refuseInside(await this.#place(handle, target, shown), found, shown);
+    const place = await this.#place(handle, target, shown);
+    if (within !== undefined && !isWithin(place, within))
+      throw new Fault("denied", `${shown} leads out of ${within}.`);
+    await this.#refuseInside(place, found, shown);
     return handle;
   }
 

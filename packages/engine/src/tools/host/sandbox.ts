@@ -24,6 +24,11 @@ export interface SandboxOptions {
    * but not what is made beside it later (a store's journal), so name its folder.
    */
   readonly mask: readonly string[];
+  /**
+   * Files and folders to hide while they are there, and to keep from being made while they are not, as each command
+   * finds them.
+   */
+  readonly hide?: readonly string[];
   /** Where the agent works; must not lie in a mask. */
   readonly cwd: string;
   /** The bubblewrap program: a name on PATH or an absolute path. */
@@ -70,14 +75,19 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     throw new Fault("unavailable", `The sandbox is required and cannot be had: ${found.reason}`);
   }
   const binds = new ReadOnlyBinds();
+  const { hide = [] } = options;
   return {
     kind: "bubblewrap",
     wrap: (argv, { cwd, readOnly = [] }) => {
       masks.forEach(refuseMoved);
-      refuseInside(cwd, masks);
-      const closed = [...masks, ...commandSockets(cwd)];
+      const there = new Set(hide.filter(isThere));
+      const hidden = [...there].map((path) => ({ path, ...hiddenAt(path) }));
+      refuseInside(cwd, [...masks, ...hidden]);
+      const closed = [...masks, ...hidden, ...commandSockets(cwd)];
       const places = closed.map(({ place }) => place);
-      const held = binds.hold(readOnly, realpathSync(cwd), places);
+      const absent = hide.filter((path) => !there.has(path));
+      const kept = [...readOnly, ...absent, realpathSync(found.program)];
+      const held = binds.hold(kept, realpathSync(cwd), places);
       const mounts = mountsOf(closed, held.places);
       const options = [...base, ...mounts, ...privileges(), "--chdir", cwd];
       return { argv: [found.program, ...options, "--", ...argv], release: () => held.release() };
@@ -124,7 +134,7 @@ function refuseMoved(mask: Mask): void {
   );
 }
 
-function refuseInside(cwd: string, masks: readonly Mask[]): void {
+function refuseInside(cwd: string, masks: readonly Pick<Mask, "path" | "place">[]): void {
   const place = realpathSync(cwd);
   for (const mask of masks)
     if (isInside(place, mask.place))
@@ -137,6 +147,17 @@ function refuseInside(cwd: string, masks: readonly Mask[]): void {
 interface Hidden {
   readonly place: string;
   readonly isFolder: boolean;
+  /** What stays to be seen in a hidden folder. */
+  readonly shown?: readonly string[];
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function hiddenAt(path: string): Hidden {
+  const place = realpathSync(path);
+  return { place, isFolder: statSync(place).isDirectory() };
 }
 
 /**
@@ -158,8 +179,10 @@ function mountsOf(places: readonly Hidden[], readOnly: readonly string[]): strin
   ];
 }
 
-function hidden({ place, isFolder }: Hidden): string[] {
-  return isFolder ? ["--tmpfs", place, "--remount-ro", place] : ["--ro-bind", "/dev/null", place];
+function hidden({ place, isFolder, shown = [] }: Hidden): string[] {
+  if (!isFolder) return ["--ro-bind", "/dev/null", place];
+  const kept = shown.flatMap((path) => ["--ro-bind-try", path, path]);
+  return ["--tmpfs", place, ...kept, "--remount-ro", place];
 }
 
 /** The folders above a path that this user could rename. A mount point cannot be renamed. */
@@ -170,11 +193,13 @@ function renamableAbove(place: string): string[] {
   return folders;
 }
 
-/** Sockets of programs outside that run what they are told: the user's own service manager, terminals, container engines. */
+/** Sockets of programs outside that run what they are told: service managers, the message buses, terminals, container engines. */
 function commandSockets(cwd: string): Hidden[] {
   const user = process.getuid?.() ?? 0;
   return [
     `/run/user/${user}`,
+    "/run/systemd",
+    "/run/dbus",
     `/tmp/tmux-${user}`,
     "/run/screen",
     "/run/docker.sock",
@@ -183,11 +208,16 @@ function commandSockets(cwd: string): Hidden[] {
   ].flatMap((path) => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found || isInside(realpathSync(cwd), realpathSync(path))) return [];
-    return [{ place: realpathSync(path), isFolder: found.isDirectory() }];
+    // The file that says how names are resolved often stands among the service manager's.
+    const shown = path === "/run/systemd" ? [join(path, "resolve")] : [];
+    return [{ ...hiddenAt(path), shown }];
   });
 }
 
-/** Root keeps what working on files needs, and loses what could take the wall down: mounting, tracing, raw devices, the kernel's settings. */
+/**
+ * Root keeps what working on files needs, and loses what could take the wall down: mounting, tracing, raw devices. The
+ * kernel's settings ask for no capability, only for a file that root may write, so those files are read-only.
+ */
 function privileges(): string[] {
   if (process.getuid?.() !== 0) return [];
   const kept = [
@@ -201,11 +231,8 @@ function privileges(): string[] {
     "NET_BIND_SERVICE",
   ];
   return [
-    "--ro-bind",
-    "/sys",
-    "/sys",
-    "--cap-drop",
-    "ALL",
+    ...["--ro-bind", "/sys", "/sys", "--remount-ro", "/proc"],
+    ...["--cap-drop", "ALL"],
     ...kept.flatMap((name) => ["--cap-add", `CAP_${name}`]),
   ];
 }
@@ -241,9 +268,10 @@ function outcomeOf(program: string, argv: readonly string[]): Promise<string | u
   return promise;
 }
 
+/** The system's own comes first: an agent could put a program of that name into a folder of its user's on PATH. */
 function onPath(program: string): string | undefined {
-  const folders = (process.env["PATH"] ?? "/usr/bin:/bin").split(delimiter).filter(isAbsolute);
-  return folders.map((folder) => join(folder, program)).find(isExecutable);
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  return ["/usr/bin", "/bin", ...folders].map((folder) => join(folder, program)).find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

@@ -15,6 +15,7 @@ export interface Visited {
 }
 
 const left = new Set([".git", "node_modules"]);
+const maxRulesBytes = 256 * 1_024;
 
 export async function* walk(guard: Guard, path: string): AsyncGenerator<Visited> {
   await using folder = await guard.openFolder(path);
@@ -61,5 +62,6 @@ async function rulesOf(folder: Folder): Promise<IgnoreRules[]> {
   const file = await folder.openFile(".gitignore").catch(() => undefined);
   if (!file) return [];
   await using held = file;
-  return [parseIgnoreRules(folder.path, await held.readFile("utf8"))];
+  const { buffer, bytesRead } = await held.read(Buffer.alloc(maxRulesBytes), 0, maxRulesBytes, 0);
+  return [parseIgnoreRules(folder.path, buffer.toString("utf8", 0, bytesRead))];
 }

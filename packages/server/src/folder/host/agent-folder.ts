@@ -3,12 +3,14 @@
 //   What a turn gets is how the folder stood when the turn asked, or later; unchanged, that costs some calls of `stat`.
 //   A config or models.json that breaks while the agent runs is reported, and the last one that worked stays in use.
 
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { Fault } from "@lichen/wire";
+import { hostsDir } from "../../host/state-dir.ts";
 import type { Definition, Diagnostic } from "../definition.ts";
 import { agentIdOf } from "./agent-id.ts";
 import { AuthoredModules } from "./authored-modules.ts";
 import { type AgentPlace, findAgent, realDirectory } from "./find-agent.ts";
+import { FolderFiles } from "./folder-files.ts";
 import { LoadedCode } from "./loaded-code.ts";
 import { lendOwnModules } from "./own-modules.ts";
 import { type MakeCodingTools, type ReadFolder, readFolder } from "./read-folder.ts";
@@ -21,6 +23,8 @@ export interface FolderOptions {
   cwd?: string;
   /** The value of `LICHEN_AGENT`. */
   named?: string;
+  /** Where the host's state lies: nothing of it is read in the name of a file of the folder. */
+  protectedPaths?: readonly string[];
   /** How long a module of the folder may take to load. */
   loadMs?: number;
 }
@@ -36,6 +40,7 @@ export class AgentFolder {
   readonly place: AgentPlace;
   readonly #coding: MakeCodingTools;
   readonly #giveBack: () => void;
+  readonly #files: FolderFiles;
   readonly #modules: AuthoredModules;
   readonly #loaded: LoadedCode;
   #read: ReadFolder | undefined;
@@ -44,10 +49,16 @@ export class AgentFolder {
   #next: Promise<void> | undefined;
   #broken: Diagnostic | undefined;
 
-  private constructor(place: AgentPlace, coding: MakeCodingTools, loadMs: number | undefined) {
+  private constructor(place: AgentPlace, options: FolderOptions) {
     this.place = place;
-    this.#coding = coding;
-    this.#modules = new AuthoredModules(place.dir, loadMs);
+    this.#coding = options.codingTools ?? (() => []);
+    this.#files = new FolderFiles([
+      hostsDir(),
+      join(place.dir, ".secrets"),
+      join(place.cwd, ".secrets"),
+      ...(options.protectedPaths ?? []),
+    ]);
+    this.#modules = new AuthoredModules(place.dir, this.#files, options.loadMs);
     this.#loaded = new LoadedCode(place.dir);
     this.#giveBack = lendOwnModules(place.dir, this.#loaded);
   }
@@ -56,7 +67,7 @@ export class AgentFolder {
   static async open(pointedAt: string, options: FolderOptions = {}): Promise<AgentFolder> {
     const found = findAgent(pointedAt, options.named);
     const place = options.cwd === undefined ? found : { ...found, cwd: realDirectory(options.cwd) };
-    const folder = new AgentFolder(place, options.codingTools ?? (() => []), options.loadMs);
+    const folder = new AgentFolder(place, options);
     try {
       await folder.load();
     } catch (error) {
@@ -106,7 +117,7 @@ export class AgentFolder {
 
   async #readAnew(): Promise<void> {
     try {
-      this.#read = await readFolder(this.place, this.#coding, this.#modules);
+      this.#read = await readFolder(this.place, this.#coding, this.#modules, this.#files);
       this.#broken = undefined;
     } catch (error) {
       if (!this.#read || !Fault.is(error)) throw error;

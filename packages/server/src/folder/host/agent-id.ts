@@ -2,11 +2,22 @@
 // renamed keeps its history.
 
 import { randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { AgentName, Fault } from "@lichen/wire";
 import * as z from "zod";
 
+const maxBytes = 4_096;
 const AgentFile = z.object({ id: AgentName });
 
 /** The agent's id. It begins with the name the folder had when it was made, for people's eyes. */
@@ -36,12 +47,22 @@ export function agentIdOf(dir: string): string {
 }
 
 function read(file: string): string | undefined {
-  let text: string;
+  let descriptor: number;
   try {
-    text = readFileSync(file, "utf8");
+    // Whatever stands there: a pipe must not hold the host up.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (isCode(error, "ENOENT")) return undefined;
     throw error;
+  }
+  let text = "";
+  try {
+    if (fstatSync(descriptor).isFile()) {
+      const bytes = Buffer.alloc(maxBytes);
+      text = bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, maxBytes, 0));
+    }
+  } finally {
+    closeSync(descriptor);
   }
   const parsed = AgentFile.safeParse(parseJson(text));
   if (parsed.success) return parsed.data.id;

@@ -2,12 +2,14 @@
 // nothing and a changed one is what runs next. (Each version stays in memory, about 6 KB.)
 
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { leaves, withoutPaths } from "./paths.ts";
+import type { FolderFiles } from "./folder-files.ts";
+import { packageProblem } from "./module-files.ts";
+import { withoutPaths } from "./paths.ts";
 
 const defaultLoadMs = 10_000;
+const maxToolBytes = 4 * 1_024 * 1_024;
 
 export type Loaded =
   | { readonly value: unknown; readonly problem?: undefined }
@@ -16,24 +18,28 @@ export type Loaded =
 
 export class AuthoredModules {
   readonly #dir: string;
+  readonly #files: FolderFiles;
   readonly #loadMs: number;
   /** How often a version failed: it stays failed under its address, also after a file beside it was mended. */
   readonly #failures = new Map<string, number>();
 
   /** `dir` is a real path; what lies outside of it is not loaded. */
-  constructor(dir: string, loadMs = defaultLoadMs) {
+  constructor(dir: string, files: FolderFiles, loadMs = defaultLoadMs) {
     this.#dir = dir;
+    this.#files = files;
     this.#loadMs = loadMs;
   }
 
   /** The default export of the file. */
   async load(path: string): Promise<Loaded> {
-    if (leaves(path, this.#dir))
-      return { problem: "it is a link that leaves the agent's folder, so it is not loaded" };
-    let version = "";
+    const read = await this.#files.read(path, this.#dir, maxToolBytes);
+    if (read === undefined) return { problem: "it cannot be loaded: it is not there any more" };
+    if (read.problem !== undefined) return { problem: `it ${read.problem}` };
+    const problem = read.isCut ? "it is larger than 4 MiB" : packageProblem(path);
+    if (problem !== undefined) return { problem: `it cannot be loaded: ${problem}` };
+    const digest = createHash("sha256").update(read.bytes).digest("hex").slice(0, 16);
+    const version = `${path}?v=${digest}`;
     try {
-      const content = await readFile(path);
-      version = `${path}?v=${createHash("sha256").update(content).digest("hex").slice(0, 16)}`;
       const failures = this.#failures.get(version) ?? 0;
       const query = version.slice(path.length) + (failures === 0 ? "" : `.${failures}`);
       const url = pathToFileURL(path).href + query;

@@ -8,6 +8,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { moduleProblem, packageProblem } from "./module-files.ts";
 import { isWithin } from "./paths.ts";
 
 export class LoadedCode {
@@ -35,8 +36,12 @@ export class LoadedCode {
   note<T extends { readonly url: string }>(specifier: string, parent: string, find: () => T): T {
     if (isBuiltin(specifier)) return find();
     const isPath = /^(\.{0,2}\/|file:)/.test(specifier);
-    if (isPath) this.#add(pathOf(URL.parse(specifier, parent)?.href));
-    else if (!specifier.startsWith("#")) this.#notePackage(specifier, parent);
+    refuse(packageProblem(pathOf(parent)));
+    if (isPath) {
+      const named = pathOf(URL.parse(specifier, parent)?.href);
+      this.#add(named);
+      refuse(packageProblem(named));
+    } else if (!specifier.startsWith("#")) this.#notePackage(specifier, parent);
     const found = find();
     const path = pathOf(found.url);
     if (path === undefined) return found;
@@ -45,6 +50,7 @@ export class LoadedCode {
         `"${specifier}" is not a package in a node_modules of the agent's folder or above it, so it is not loaded`,
       );
     this.#add(path);
+    refuse(moduleProblem(path));
     return found;
   }
 
@@ -58,6 +64,7 @@ export class LoadedCode {
         const place = join(folder, "node_modules", name);
         this.#add(place);
         if (existsSync(place)) {
+          refuse(packageProblem(join(place, "package.json")));
           this.#packages.add(realpathSync(place));
           return;
         }
@@ -75,6 +82,10 @@ export class LoadedCode {
   #add(path: string | undefined): void {
     if (path !== undefined) this.#paths.add(path);
   }
+}
+
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new Error(problem);
 }
 
 function pathOf(url: string | undefined): string | undefined {

@@ -11,7 +11,7 @@ import {
   type ResolveHookSync,
 } from "node:module";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { LoadedCode } from "./loaded-code.ts";
 
 /** Serves imports from below `dir` (a real path) until the answer is called. */
@@ -35,12 +35,20 @@ export function lendOwnModules(dir: string, loaded: LoadedCode): () => void {
     const isLent = /^(lichen|zod)(\/|$)/.test(specifier) && parentURL.startsWith(below);
     if (!isLent) return loaded.note(specifier, parentURL, find);
     const fromHost = () => next(specifier, { ...context, parentURL: host });
-    if (specifier.startsWith("lichen")) return fromHost();
+    if (specifier.startsWith("lichen") || !hasOwnZod(parentURL)) return fromHost();
     try {
-      const own = find();
-      return own.url.startsWith(below) ? loaded.note(specifier, parentURL, () => own) : fromHost();
+      const own = loaded.note(specifier, parentURL, find);
+      return own.url.startsWith(below) ? own : fromHost();
     } catch {
       return fromHost();
+    }
+  }
+
+  /** Nobody else's is even looked at. */
+  function hasOwnZod(parent: string): boolean {
+    for (let folder = dirname(fileURLToPath(parent)); ; folder = dirname(folder)) {
+      if (existsSync(join(folder, "node_modules", "zod"))) return true;
+      if (folder === dir || folder === dirname(folder)) return false;
     }
   }
 }

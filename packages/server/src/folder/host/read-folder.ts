@@ -12,9 +12,10 @@ import { instructionsOf } from "../prompt.ts";
 import { parseSkill, type Skill } from "../skill.ts";
 import { type FoundTool, isCodingToolOn, toolName, toolSet } from "../tool-set.ts";
 import type { AuthoredModules } from "./authored-modules.ts";
-import { readContextFiles, readText, textLimit } from "./context-files.ts";
+import { maxTextBytes, readContextFiles, tooLong } from "./context-files.ts";
 import type { AgentPlace } from "./find-agent.ts";
-import { leaves, pathFrom } from "./paths.ts";
+import { type FolderFiles, regularFileFix, textOf } from "./folder-files.ts";
+import { pathFrom } from "./paths.ts";
 import { Stamps } from "./stamps.ts";
 
 /** The coding tools under a config; none where it switches them off. */
@@ -27,10 +28,13 @@ export interface ReadFolder {
   readonly stamps: Stamps;
 }
 
+const maxModelsBytes = 1_024 * 1_024;
+
 export async function readFolder(
   place: AgentPlace,
   makeCodingTools: MakeCodingTools,
   modules: AuthoredModules,
+  files: FolderFiles,
 ): Promise<ReadFolder> {
   const { dir, cwd } = place;
   const stamps = new Stamps();
@@ -38,26 +42,16 @@ export async function readFolder(
   const configFile = relative(dir, place.configFile);
 
   const config = await readConfig(place, stamps, modules);
-  const models = join(dir, "models.json");
-  stamps.note(models);
-  const modelsJson = readText(models);
-  checkJson("models.json", modelsJson);
-
-  const personaFile = join(dir, "persona.md");
-  stamps.note(personaFile);
-  const persona = readText(personaFile);
-  const context = readContextFiles(dir, cwd, stamps);
-  for (const file of [
-    ...context.cut,
-    ...((persona?.length ?? 0) > textLimit ? ["persona.md"] : []),
-  ])
-    diagnostics.push({
-      severity: "warning",
-      file: file.startsWith("/") ? relative(dir, file) : file,
-      problem: `is longer than ${textLimit} characters; the rest is left out of the prompt`,
-      fix: "keep what the agent always needs, and make the rest a skill or a file it can read",
-    });
-  const skills = readSkills(place, stamps, diagnostics);
+  const modelsJson = await readModels(dir, stamps, files);
+  const persona = await readPersona(dir, stamps, diagnostics, files);
+  const { projectContext = true } = config;
+  const contextFiles = await readContextFiles(place, {
+    files,
+    stamps,
+    diagnostics,
+    projectContext,
+  });
+  const skills = await readSkills(place, stamps, diagnostics, files);
   const authored = await readTools(dir, stamps, diagnostics, modules);
   const { tools, diagnostics: collisions } = toolSet(
     config,
@@ -78,18 +72,17 @@ export async function readFolder(
       fix: 'put "read" into codingTools',
     });
 
-  const shownPersona = persona?.slice(0, textLimit);
   const definition: Definition = {
     name: basename(dir),
     instructions: instructionsOf({
-      persona: shownPersona,
-      contextFiles: context.files,
+      persona,
+      contextFiles,
       skills,
       cwd,
       hasDeferredTools: tools.some(({ deferred }) => deferred),
     }),
-    ...(shownPersona === undefined ? {} : { persona: shownPersona }),
-    contextFiles: context.files,
+    ...(persona === undefined ? {} : { persona }),
+    contextFiles,
     skills,
     tools,
     config,
@@ -109,14 +102,59 @@ async function readConfig(
   return parseConfig(loaded.value, name);
 }
 
-function readSkills({ dir, cwd }: AgentPlace, stamps: Stamps, diagnostics: Diagnostic[]): Skill[] {
+async function readModels(
+  dir: string,
+  stamps: Stamps,
+  files: FolderFiles,
+): Promise<string | undefined> {
+  const path = join(dir, "models.json");
+  stamps.note(path);
+  const read = await files.read(path, dir, maxModelsBytes);
+  if (read === undefined) return undefined;
+  const problem = read.problem ?? (read.isCut ? "is larger than 1 MiB" : undefined);
+  if (problem !== undefined) throw new Fault("invalid", `models.json: it ${problem}.`);
+  if (read.problem !== undefined) return undefined;
+  const text = textOf(read);
+  checkJson("models.json", text);
+  return text;
+}
+
+async function readPersona(
+  dir: string,
+  stamps: Stamps,
+  diagnostics: Diagnostic[],
+  files: FolderFiles,
+): Promise<string | undefined> {
+  const file = "persona.md";
+  stamps.note(join(dir, file));
+  const read = await files.read(join(dir, file), dir, maxTextBytes);
+  if (read === undefined) return undefined;
+  if (read.problem !== undefined) {
+    diagnostics.push({ severity: "error", file, problem: read.problem, fix: regularFileFix });
+    return undefined;
+  }
+  if (read.isCut) diagnostics.push(tooLong(file));
+  return textOf(read);
+}
+
+async function readSkills(
+  { dir, cwd }: AgentPlace,
+  stamps: Stamps,
+  diagnostics: Diagnostic[],
+  files: FolderFiles,
+): Promise<Skill[]> {
   const skills: Skill[] = [];
   for (const folder of namesIn(join(dir, "skills"), stamps)) {
     const path = join(dir, "skills", folder, "SKILL.md");
     const file = relative(dir, path);
     stamps.note(path);
-    const source = readText(path);
-    if (source === undefined) continue;
+    const read = await files.read(path, dir, maxTextBytes);
+    if (read === undefined) continue;
+    if (read.problem !== undefined) {
+      diagnostics.push({ severity: "error", file, problem: read.problem, fix: regularFileFix });
+      continue;
+    }
+    if (read.isCut) diagnostics.push(tooLong(file));
     const report = (severity: Diagnostic["severity"], problem: string) =>
       diagnostics.push({
         severity,
@@ -124,11 +162,7 @@ function readSkills({ dir, cwd }: AgentPlace, stamps: Stamps, diagnostics: Diagn
         problem,
         fix: "correct its frontmatter: name (as its folder) and description, optionally license, compatibility, metadata, allowed-tools",
       });
-    if (leaves(path, dir)) {
-      report("error", "is a link that leaves the agent's folder, so it is not used");
-      continue;
-    }
-    const { skill, problems } = parseSkill(source, folder);
+    const { skill, problems } = parseSkill(textOf(read), folder);
     for (const problem of problems) report(skill ? "warning" : "error", problem);
     if (skill) skills.push({ ...skill, path: pathFrom(cwd, path) });
   }
@@ -180,8 +214,7 @@ function namesIn(dir: string, stamps: Stamps): string[] {
   }
 }
 
-function checkJson(file: string, text: string | undefined): void {
-  if (text === undefined) return;
+function checkJson(file: string, text: string): void {
   try {
     JSON.parse(text);
   } catch (error) {

@@ -7,7 +7,8 @@
 // What remains: a file in an agent's own working directory that a tool imports for the first time at some later call;
 // and folders of other agents, which only their own hosts know.
 
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { type AgentPlace, configNames } from "./find-agent.ts";
 import type { LoadedCode } from "./loaded-code.ts";
@@ -35,7 +36,7 @@ export function readOnlyPlaces(
   const { dir } = place;
   const cwd = realpathSync(place.cwd);
   const own = isWithin(cwd, dir) ? ownParts.map((name) => join(dir, name)) : [dir];
-  return [...own, ...rivals(dir, cwd), ...loaded.paths, ...hostProgram(cwd)];
+  return [...own, ...rivals(dir, cwd), ...loaded.paths, ...hostProgram(cwd), ...providerLogins()];
 }
 
 /** Configs that would be found before this agent's when the host is started again. */
@@ -47,6 +48,12 @@ function rivals(dir: string, cwd: string): string[] {
 /** Not where an agent works on the host's own sources: that is what it is there for. */
 function hostProgram(cwd: string): string[] {
   return [installationOf(packageRoot()), process.execPath].filter((path) => !isWithin(cwd, path));
+}
+
+/** A profile in there can name a program that gives out credentials, which the host's model client then runs. */
+function providerLogins(): string[] {
+  const aws = join(process.env["HOME"] || homedir(), ".aws");
+  return existsSync(aws) ? [realpathSync(aws)] : [];
 }
 
 /**
