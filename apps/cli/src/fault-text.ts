@@ -32,8 +32,12 @@ export function sentenceOf(error: unknown): string | undefined {
 
 /** The sentence, or all that a report of a bug needs. */
 export function describeError(error: unknown): string {
-  const sentence = sentenceOf(error);
-  if (sentence !== undefined) return sentence;
-  if (error instanceof Error) return error.stack ?? error.message;
-  return `something was thrown that is no error: ${inspect(error)}`;
+  try {
+    const sentence = sentenceOf(error);
+    if (sentence !== undefined) return sentence;
+    if (error instanceof Error) return String(error.stack ?? error.message);
+    return `something was thrown that is no error: ${inspect(error)}`;
+  } catch {
+    return "something was thrown that cannot even be shown";
+  }
 }

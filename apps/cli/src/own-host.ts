@@ -24,9 +24,12 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
   const strays = new StrayFaults();
   const leave = strays.take({
     dir: place.agentDir,
-    left: ({ error, session }) => {
+    left: ({ error, session, isOwn }) => {
       const from = session === undefined ? "the agent's code" : `session ${session}`;
-      log("error", `a fault that nobody awaited, left by ${from}: ${describeError(error)}`);
+      const what = isOwn
+        ? "a bug of Lichen that stops nothing, please report it"
+        : `a fault that nobody awaited, left by ${from}`;
+      log("error", `${what}: ${describeError(error)}`);
     },
     broken: (error) => end(log, "this is a bug of Lichen, please report it", error),
   });

@@ -12,6 +12,8 @@ export interface StrayFault {
   readonly error: unknown;
   /** Whose run it comes from, where that can be told. */
   readonly session: string | undefined;
+  /** Lichen's own code made it, and none of the agent's. */
+  readonly isOwn: boolean;
 }
 
 export interface StrayListener {
@@ -47,19 +49,25 @@ export class StrayFaults {
   take({ dir, left, broken }: StrayListener): () => void {
     const agents = [pathToFileURL(`${dir}/`).href, `${dir}/`];
     const own = ownPlaces();
-    const leave = (error: unknown) => left({ error, session: this.#runs.getStore()?.session });
-    const onThrow = (error: unknown) => {
+    const judge = (error: unknown): StrayFault & { readonly isAgents: boolean } => {
       const frames = framesOf(error);
-      const isAgents = frames.some((frame) => isIn(frame, agents) && !isIn(frame, own));
+      const session = this.#runs.getStore()?.session;
+      const touchesOwn = frames.some((frame) => isIn(frame, own));
+      const isInFolder = frames.some((frame) => isIn(frame, agents) && !isIn(frame, own));
       // No code at all is in the stack of what the system reports, such as a connection that breaks.
-      const isOfRun = this.#runs.getStore() !== undefined && !frames.some((it) => isIn(it, own));
-      if (isAgents || isOfRun) leave(error);
+      const isAgents = isInFolder || (session !== undefined && !touchesOwn);
+      return { error, session, isAgents, isOwn: touchesOwn && !isInFolder };
+    };
+    const onRejection = (error: unknown) => left(judge(error));
+    const onThrow = (error: unknown) => {
+      const fault = judge(error);
+      if (fault.isAgents) left(fault);
       else broken(error);
     };
-    process.on("unhandledRejection", leave);
+    process.on("unhandledRejection", onRejection);
     process.on("uncaughtException", onThrow);
     return () => {
-      process.off("unhandledRejection", leave);
+      process.off("unhandledRejection", onRejection);
       process.off("uncaughtException", onThrow);
     };
   }
@@ -73,8 +81,13 @@ function ownPlaces(): string[] {
 }
 
 function framesOf(error: unknown): string[] {
-  if (!(error instanceof Error) || typeof error.stack !== "string") return [];
-  return error.stack.split("\n").filter((line) => /^\s+at /.test(line));
+  try {
+    if (!(error instanceof Error) || typeof error.stack !== "string") return [];
+    return error.stack.split("\n").filter((line) => /^\s+at /.test(line));
+  } catch {
+    // What is thrown can be anything, and a throw of its own is no reason to end.
+    return [];
+  }
 }
 
 function isIn(frame: string, places: readonly string[]): boolean {

@@ -23,6 +23,7 @@ const leftBehind = {
   "a rejection with no error": `void Promise.reject();`,
   "a throw out of a timer": `setTimeout(() => { throw new Error("left behind"); }, 1);`,
   "a throw of what is no error": `setTimeout(() => { throw null; }, 1);`,
+  "a throw of what throws when it is looked at": `setTimeout(() => { throw new Proxy({}, { getPrototypeOf() { throw 1; } }); }, 1);`,
   "an error event nobody listens to": `process.nextTick(() => new EventEmitter().emit("error", new Error("left behind")));`,
   "a connection that is refused": `connect(1, "127.0.0.1");`,
 };

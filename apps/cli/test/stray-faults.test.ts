@@ -11,6 +11,7 @@ const source = join(repository, "apps/cli/src");
 function program(home: Home, body: string): string {
   return `
     import { StrayFaults } from ${JSON.stringify(join(source, "stray-faults.ts"))};
+    import { describeError } from ${JSON.stringify(join(source, "fault-text.ts"))};
     import { quoted } from ${JSON.stringify(join(source, "typed.ts"))};
     new StrayFaults().take({
       dir: ${JSON.stringify(home.path("agent"))},
@@ -31,6 +32,21 @@ test("[K22] a throw of Lichen's own code ends the process, and a rejection of it
   await writeFile(file, program(home, `void (async () => quoted(Symbol()))();`));
   const rejected = await home.run([file], node);
   expect(rejected).toMatchObject({ code: 0, stdout: expect.stringMatching(/^left TypeError/) });
+});
+
+test("[K22] what is thrown may be anything, also what throws when it is looked at", async () => {
+  await using home = await Home.make();
+  const file = home.path("program.ts");
+  const nasty = `
+    const nasty = new Error("n");
+    Object.defineProperty(nasty, "stack", { get() { throw new Error("hidden"); } });
+    void Promise.reject(nasty);
+    void Promise.reject(Object.create(null));
+    void Promise.reject(new Proxy({}, { getPrototypeOf() { throw new Error("hidden"); } }));
+  `;
+  await writeFile(file, program(home, nasty).replaceAll("String(error)", "describeError(error)"));
+  const { code, stdout } = await home.run([file], { program: [process.execPath] });
+  expect({ code, lines: stdout.split("\n").length }).toEqual({ code: 0, lines: 4 });
 });
 
 test("[K22] a throw that no run and no code of the agent stands behind ends the process", async () => {

@@ -74,6 +74,33 @@ test("[S9] a network file system is recognised by its type, and behind FUSE by t
   expect(networkFileSystem(fuse, "/home/me/far/near/state", mounts)).toBeUndefined();
 });
 
+test("[S10] a checkpoint that a full disk has no room for is late and no fault, by itself and when it is asked for", async () => {
+  await using disk = await smallDisk();
+  await withFile(
+    join(disk.folder, "host.db"),
+    async ({ sql, checkpoints, ...file }) => {
+      sql.run("create table item (n integer, text)");
+      disk.limit(sql);
+      let kept = 0;
+      const fill = (): void => {
+        for (;;) {
+          sql.run("insert into item values (?, ?)", kept, `${kept}`.repeat(50_000));
+          kept++;
+        }
+      };
+      expect(fill).toThrow(/the disk of the store host\.db/);
+      await sql.durable();
+      expect(checkpoints?.restart()).toBeTypeOf("boolean");
+      await disk.free(sql);
+      expect(checkpoints?.restart()).toBe(true);
+      expect(numbers({ sql, checkpoints, ...file })).toEqual(
+        Array.from({ length: kept }, (_, n) => n),
+      );
+    },
+    { idleMs: 1 },
+  );
+});
+
 test("[S7] a WAL torn at any byte, or garbled, reopens with a prefix of the commits and takes new ones", () =>
   withFolder(async (folder) => {
     const path = join(folder, "store.db");

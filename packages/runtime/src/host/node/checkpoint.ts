@@ -4,7 +4,8 @@
 //   and keeps no process alive.
 //   Under a writer that never pauses a PASSIVE checkpoint never reaches the WAL's end, so above 64 MiB, or after a
 //   while without syncs, the owner does one RESTART: by then little is left to copy.
-//   A worker that fails is replaced by that RESTART; nothing is lost, the loop waits a little longer.
+//   A worker that fails is replaced by that RESTART until one succeeds; nothing is lost, the loop waits a little longer.
+//   A copy that the disk has no room for is no failure: what was committed is in the WAL, and is copied later.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { URL } from "node:url";
@@ -62,12 +63,20 @@ export class Checkpoints {
     if (!this.#isCopying && this.wal().uncopiedBytes >= copyBytes) this.#copy();
   }
 
-  /** Copies what the WAL holds and lets the next writer begin it anew; on the loop. False while a reader holds it back. */
+  /**
+   * Copies what the WAL holds and lets the next writer begin it anew; on the loop. False while a reader holds it back,
+   * or the disk has no room for the copy: the WAL keeps what it holds, and the next sync leads here again.
+   */
   restart(): boolean {
     if (this.#isClosed || this.#db.isTransaction) return false;
-    return (
-      (this.#db.prepare("pragma wal_checkpoint(RESTART)").get() as unknown as WalState).busy === 0
-    );
+    try {
+      const state = this.#db.prepare("pragma wal_checkpoint(RESTART)").get();
+      this.#hasWorkerFailed = false;
+      return (state as unknown as WalState).busy === 0;
+    } catch {
+      // Writers hear of the disk by themselves; a copy that is late is no fault of anybody's.
+      return false;
+    }
   }
 
   /** Settles when no copy is under way. */
