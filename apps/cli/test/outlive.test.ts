@@ -123,6 +123,13 @@ test("[K25] what the computer refuses is one sentence that says what to do, and 
   await using home = await Home.make();
   const dir = await writeAgent(home);
   await writeFile(home.path("file"), "");
+  const odd = [
+    "odd-token/token",
+    "odd-host/host.json",
+    "odd-store/host.db",
+    "odd-lease/host.db-lease",
+  ];
+  for (const path of odd) await mkdir(home.path(path), { recursive: true });
   const disk = home.path("disk");
   await mkdir(disk);
   const refused: [string[], RegExp][] = [
@@ -130,6 +137,10 @@ test("[K25] what the computer refuses is one sentence that says what to do, and 
     [["--state", home.path("file")], /\/file \(--state.*is a file/],
     [["--state", home.path("file", "below")], /a file stands where a folder has to be/],
     [["--state", "/proc/nope/deeper"], /\/proc\/nope.*--state/],
+    [["--state", home.path("odd-token")], /file token .*folder stands/],
+    [["--state", home.path("odd-host")], /file host\.json .*folder stands/],
+    [["--state", home.path("odd-store")], /store host\.db cannot be opened/],
+    [["--state", home.path("odd-lease")], /store host\.db cannot be opened/],
   ];
   const isMounted = await run("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]).then(
     () => true,

@@ -39,12 +39,15 @@ test("[K28] a command started by npm, or inside its own clone, is called so", as
   expect(lineOf(here.stderr, "npx lichen")).toMatch(/^npx lichen invoke/);
 });
 
-test("[K7] an init where a file is in the way names that file, and one in the current directory says so", async () => {
+test("[K7] an init where a file is in the way names that file, one where nothing can be made ends, and one in the current directory says so", async () => {
   await using home = await Home.make();
   await writeFile(home.path("file"), "");
   const refused = await home.run(["init", "file/x/y"]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toContain(`${home.path("file")} is a file: `);
+  const nowhere = await home.run(["init", "/proc/nope/x"]);
+  expect(nowhere).toMatchObject({ code: 1, stdout: "" });
+  expect(nowhere.stderr).toContain("/proc/nope/x");
   await mkdir(home.path("here"));
   const { code, stderr } = await home.run(["init"], { cwd: home.path("here") });
   expect(code).toBe(0);

@@ -55,6 +55,14 @@ async function refuseAgent(dir: string): Promise<void> {
   }
 }
 
+async function isThere(path: string): Promise<boolean> {
+  if (path === dirname(path)) return true;
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The file that stands where a directory is needed. */
 async function fileAt(dir: string): Promise<string> {
   const found = await stat(dir).catch(() => undefined);
@@ -106,7 +114,11 @@ async function templateFiles(): Promise<string[]> {
 }
 
 async function makeDirectories(dir: string, made: string[]): Promise<void> {
-  const first = await mkdir(dir, { recursive: true });
-  if (first === undefined) return;
-  for (let path = dir; path.length >= first.length; path = dirname(path)) made.unshift(path);
+  // One by one: Node's own way through all levels never ends where the system lets nobody make a folder (/proc).
+  const missing: string[] = [];
+  for (let path = dir; !(await isThere(path)); path = dirname(path)) missing.unshift(path);
+  for (const path of missing) {
+    await mkdir(path);
+    made.push(path);
+  }
 }

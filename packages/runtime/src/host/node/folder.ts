@@ -49,6 +49,12 @@ export function toSystemRefusal(error: unknown, label: string): unknown {
         `${label} cannot be made, since a file stands where a folder has to be: choose another place`,
         { cause: error },
       );
+    case "EISDIR":
+      return new Fault(
+        "invalid",
+        `${label} cannot be read or written, since a folder stands where a file has to be: remove that folder, or choose another place`,
+        { cause: error },
+      );
     case "ENOENT":
     case "ELOOP":
     case "ENAMETOOLONG":
