@@ -71,6 +71,39 @@ test("[C22] what is not there cannot be made by a command, and nothing of it sta
   expect(existsSync(join(bench.cwd, "own"))).toBe(true);
 });
 
+test("[C22] what its owner puts there while a command runs is not seen by it, and other commands that end open nothing", async () => {
+  const secrets = join(bench.cwd, ".secrets");
+  const run = await hiding(secrets);
+  const waiting = (name: string) =>
+    `touch ${name}; until [ -e go ]; do sleep 0.01; done; cat .secrets/.env; mkdir -p .secrets/x`;
+  const reached = async (name: string) => {
+    while (!existsSync(join(bench.cwd, name))) await new Promise((done) => setTimeout(done, 5));
+  };
+  const first = run(waiting("first"));
+  await reached("first");
+  const second = run("touch second; rmdir .secrets; mkdir .secrets; echo NEW=1 > .secrets/.env");
+  await reached("second");
+  await second;
+  expect(readdirSync(secrets)).toEqual([]);
+  await run("true; rmdir .secrets; mkdir .secrets; echo NEW=1 > .secrets/.env");
+  expect(readdirSync(secrets)).toEqual([]);
+  chmodSync(secrets, 0o700);
+  writeFileSync(join(secrets, ".env"), secret);
+  writeFileSync(join(bench.cwd, "go"), "");
+  expect(await first).not.toContain(secret);
+  expect(readdirSync(secrets)).toEqual([".env"]);
+  expect(await run("cat .secrets/.env")).not.toContain(secret);
+});
+
+test("[C22] a hidden path that nobody can reach hinders nothing", async () => {
+  symlinkSync("loop", join(bench.root, "loop"));
+  const hidden = join(bench.root, "loop/share");
+  const run = await hiding(hidden);
+  expect(await run("echo works")).toBe("works");
+  const tools = await bench.tools({ protectedPaths: [hidden] });
+  expect(await use(tools, "write", { path: "a", content: "b" })).toMatchObject({ isError: false });
+});
+
 test("[C22] a hidden path that is a link is hidden where it leads", async () => {
   writeFileSync(join(bench.state, "key"), secret);
   const link = join(bench.root, "link");

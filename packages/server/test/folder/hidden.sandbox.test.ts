@@ -14,7 +14,7 @@ import { TempFolder } from "./temp-folder.ts";
 
 const secret = "canary-5f1c9a";
 const walled = 'export default { sandbox: "require" };\n';
-const variables = ["XDG_CACHE_HOME", "XDG_DATA_HOME", "NODE_COMPILE_CACHE"];
+const variables = ["HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "NODE_COMPILE_CACHE"];
 
 /** A user's folders, in place of the real ones. */
 class Home extends TempFolder {
@@ -22,6 +22,7 @@ class Home extends TempFolder {
 
   constructor() {
     super();
+    process.env["HOME"] = this.path;
     process.env["XDG_CACHE_HOME"] = this.join("cache");
     process.env["XDG_DATA_HOME"] = this.join("data");
     process.env["NODE_COMPILE_CACHE"] = this.join("compiled");
@@ -143,6 +144,20 @@ test("[C21] the places of compiled code are empty and closed to an agent", async
     expect(readFileSync(join(place, "compile/code"), "utf8")).toBe(secret);
     expect(readdirSync(place)).toEqual(["compile"]);
   }
+});
+
+test("[C21] the profiles in which a program can be named that the host's model client runs are read-only", async () => {
+  using home = new Home();
+  home.write({ ".aws/config": "[default]\n" });
+  using work = new TempFolder().write({ "lichen.config.ts": walled });
+  const config = home.join(".aws/config");
+  await sentBy(
+    work.path,
+    home.join("state"),
+    bash(`echo credential_process = evil >> ${config}; mv ${home.join(".aws")} away`),
+    { name: "write", input: { path: config, content: "credential_process = evil" } },
+  );
+  expect(readFileSync(config, "utf8")).toBe("[default]\n");
 });
 
 test("[C22] an agent embedded in another program sees nothing of this user's hosts and credentials either", async () => {

@@ -54,8 +54,11 @@ export class Guard {
     for (const identity of identities) this.#identities.add(identity);
     this.#paths = [...new Set(protectedPaths.flatMap((path) => [resolve(path), realPlace(path)]))];
     for (const path of this.#paths) {
-      const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-      if (found) this.#identities.add(identityOf(found));
+      try {
+        this.#identities.add(identityOf(statSync(path, { bigint: true })));
+      } catch {
+        // Not there yet, or out of this user's reach.
+      }
     }
   }
 

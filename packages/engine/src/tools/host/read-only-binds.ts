@@ -91,6 +91,15 @@ export class ReadOnlyBinds {
   }
 }
 
+/** Whether nothing stands at a path but what a command was given to stand on. */
+export function standsForNothing(path: string): boolean {
+  try {
+    return isPlaceholder(lstatSync(path, { throwIfNoEntry: false }));
+  } catch {
+    return false;
+  }
+}
+
 function isPlaceholder(found: Stats | undefined): boolean {
   return found?.isDirectory() === true && (found.mode & 0o7777) === placeholderMode;
 }

@@ -14,7 +14,7 @@ import { accessSync, constants, mkdirSync, realpathSync, type Stats, statSync } 
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { Fault } from "@lichen/wire";
 import { isWritable } from "./places.ts";
-import { ReadOnlyBinds } from "./read-only-binds.ts";
+import { ReadOnlyBinds, standsForNothing } from "./read-only-binds.ts";
 
 export interface SandboxOptions {
   /** `require` refuses to go on without bubblewrap; `auto` goes on and says so. */
@@ -80,17 +80,29 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     kind: "bubblewrap",
     wrap: (argv, { cwd, readOnly = [] }) => {
       masks.forEach(refuseMoved);
-      const there = new Set(hide.filter(isThere));
-      const hidden = [...there].map((path) => ({ path, ...hiddenAt(path) }));
-      refuseInside(cwd, [...masks, ...hidden]);
-      const closed = [...masks, ...hidden, ...commandSockets(cwd)];
-      const places = closed.map(({ place }) => place);
-      const absent = hide.filter((path) => !there.has(path));
-      const kept = [...readOnly, ...absent, realpathSync(found.program)];
-      const held = binds.hold(kept, realpathSync(cwd), places);
-      const mounts = mountsOf(closed, held.places);
-      const options = [...base, ...mounts, ...privileges(), "--chdir", cwd];
-      return { argv: [found.program, ...options, "--", ...argv], release: () => held.release() };
+      const place = realpathSync(cwd);
+      const reachable = hide.filter(isReachable);
+      const absent = reachable.filter((path) => !exists(path) || standsForNothing(path));
+      const present = reachable.filter((path) => !absent.includes(path));
+      refuseInside(cwd, [...masks, ...present.map((path) => ({ path, ...hiddenAt(path) }))]);
+      const closed = [...masks, ...present.map(hiddenAt), ...commandSockets(cwd)];
+      const standing = binds.hold(absent, place, placesOf(closed));
+      try {
+        // What is put into such a folder while the command runs is not seen by it either.
+        closed.push(...absent.filter(exists).map(hiddenAt));
+        const kept = [...readOnly, ...standing.places, realpathSync(found.program)];
+        const held = binds.hold(kept, place, placesOf(closed));
+        const mounts = mountsOf(closed, held.places);
+        const options = [...base, ...mounts, ...privileges(), "--chdir", cwd];
+        const release = () => {
+          held.release();
+          standing.release();
+        };
+        return { argv: [found.program, ...options, "--", ...argv], release };
+      } catch (error) {
+        standing.release();
+        throw error;
+      }
     },
   };
 }
@@ -151,8 +163,22 @@ interface Hidden {
   readonly shown?: readonly string[];
 }
 
-function isThere(path: string): boolean {
+function placesOf(closed: readonly Hidden[]): string[] {
+  return closed.map(({ place }) => place);
+}
+
+function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Where this user cannot even look, an agent cannot either. */
+function isReachable(path: string): boolean {
+  try {
+    statSync(path, { throwIfNoEntry: false });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function hiddenAt(path: string): Hidden {
@@ -205,9 +231,12 @@ function commandSockets(cwd: string): Hidden[] {
     "/run/docker.sock",
     "/run/podman",
     "/run/containerd",
+    "/run/crio",
+    "/run/libvirt",
+    "/run/snapd.socket",
   ].flatMap((path) => {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (!found || isInside(realpathSync(cwd), realpathSync(path))) return [];
+    if (!isReachable(path) || !exists(path)) return [];
+    if (isInside(realpathSync(cwd), realpathSync(path))) return [];
     // The file that says how names are resolved often stands among the service manager's.
     const shown = path === "/run/systemd" ? [join(path, "resolve")] : [];
     return [{ ...hiddenAt(path), shown }];

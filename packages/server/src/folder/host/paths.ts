@@ -1,17 +1,7 @@
 // Paths of an agent's folder: what lies inside, and how a path is shown to whom.
 
-import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-
-/** Whether a path, links followed, lies outside `dir` (a real path). A path that is not there leaves nothing. */
-export function leaves(path: string, dir: string): boolean {
-  try {
-    return !realpathSync(path).startsWith(dir + sep);
-  } catch {
-    return false;
-  }
-}
 
 /** Whether a path is `folder` or lies below it. Links are not followed. */
 export function isWithin(path: string, folder: string): boolean {
