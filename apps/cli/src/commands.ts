@@ -108,7 +108,11 @@ export const commands: readonly CommandSpec[] = [
         "and stays until the run is done.",
     ],
     arguments: [
-      { name: "approvalId", summary: "what to answer, such as apr_1_5", required: false },
+      {
+        name: "approvalId",
+        summary: "what to answer, such as apr_3wklk58v8jrz_13",
+        required: false,
+      },
       dir,
     ],
     options: [
@@ -124,8 +128,8 @@ export const commands: readonly CommandSpec[] = [
     ],
     examples: [
       "lichen approve",
-      "lichen approve apr_1_5",
-      'lichen approve apr_1_5 --deny --message "not today"',
+      "lichen approve apr_3wklk58v8jrz_13",
+      'lichen approve apr_3wklk58v8jrz_13 --deny --message "not today"',
     ],
     load: () => import("./command/approve.ts"),
   },

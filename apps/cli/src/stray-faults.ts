@@ -8,7 +8,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Engine, EngineSession } from "@lichen/runtime";
 
-export interface StrayFault {
+interface StrayFault {
   readonly error: unknown;
   /** Whose run it comes from, where that can be told. */
   readonly session: string | undefined;

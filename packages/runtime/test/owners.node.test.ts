@@ -16,17 +16,23 @@ interface Host {
   readonly owner: Owner;
   readonly agent: Agent;
   readonly reports: unknown[];
+  /** What was said to be the end of this owner. */
+  readonly ends: unknown[];
 }
 
 async function host(path: string, engine: Engine = scriptedEngine(), capacity = 64): Promise<Host> {
   const file = await openSql(path);
   const reports: unknown[] = [];
+  const ends: unknown[] = [];
   const owner = openOwner({
     sql: file.sql,
-    platform: nodePlatform({ report: (error) => reports.push(error) }),
+    platform: nodePlatform({
+      report: (error) => reports.push(error),
+      lost: (error) => ends.push(error),
+    }),
     capacity,
   });
-  return { file, owner, reports, agent: await owner.attach({ agent: "a", engine }) };
+  return { file, owner, reports, ends, agent: await owner.attach({ agent: "a", engine }) };
 }
 
 async function leave({ owner, file }: Host): Promise<void> {
@@ -75,6 +81,8 @@ test("[S26] an owner whose store was taken over writes nothing more and says so,
     ).toHaveLength(1);
     expect((await run(fresh.agent.session("s"), "r4")).terminal).toBe("completed");
     expect(fresh.reports).toEqual([]);
+    expect(old.ends).toMatchObject([{ code: "stale" }]);
+    expect(fresh.ends).toEqual([]);
     await leave(old);
     await leave(fresh);
   }));
