@@ -1,7 +1,5 @@
 // A skill's file: YAML frontmatter by the Agent Skills format, then what the model reads when it uses the skill. Pure.
 
-import * as yaml from "yaml";
-
 export interface Skill {
   readonly name: string;
   readonly description: string;
@@ -22,18 +20,42 @@ export interface ParsedSkill {
 const known = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /** Reads `SKILL.md` of the folder `folderName`. */
-export function parseSkill(source: string, folderName: string): ParsedSkill {
+export async function parseSkill(source: string, folderName: string): Promise<ParsedSkill> {
   const match = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/.exec(source);
   if (!match) return unusable("begins with no frontmatter between two lines of ---");
-  let front: unknown;
+  const text = match[1] ?? "";
+  const plain = plainFrontmatter(text);
+  if (plain) return skillOf(plain, folderName);
+  // YAML costs a host more to load than all its own code of the folder: only what needs it pays for it.
+  const yaml = await import("yaml");
   try {
-    front = yaml.parse(match[1] ?? "", { maxAliasCount: 10 });
+    return skillOf(yaml.parse(text, { maxAliasCount: 10 }), folderName);
   } catch (error) {
     if (!(error instanceof yaml.YAMLParseError))
       return unusable(`its frontmatter: ${String(error)}`);
     const line = (error.linePos?.[0].line ?? 0) + 1;
     return unusable(`its frontmatter is no YAML (line ${line}): ${error.message.split("\n")[0]}`);
   }
+}
+
+/**
+ * The frontmatter, where each line is a key and plain words that YAML reads as the text they are: nearly always.
+ * @internal Exported for its tests.
+ */
+export function plainFrontmatter(text: string): Record<string, string> | undefined {
+  const front: Record<string, string> = {};
+  for (const line of text.split(/\r?\n/)) {
+    const match = /^([a-z]+(?:-[a-z]+)*): ([A-Za-z](?:[\w ,.'()!?;/+-]*[\w,.'()!?;/+-])?)$/.exec(
+      line,
+    );
+    if (!match || /^(?:true|false|null)$/i.test(match[2]!) || Object.hasOwn(front, match[1]!))
+      return undefined;
+    front[match[1]!] = match[2]!;
+  }
+  return front;
+}
+
+function skillOf(front: unknown, folderName: string): ParsedSkill {
   if (!isRecord(front)) return unusable("its frontmatter is not a list of keys");
 
   const fatal = [

@@ -1,13 +1,15 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import * as yaml from "yaml";
 import { loadDefinition } from "../../src/folder/host/agent-folder.ts";
-import { parseSkill } from "../../src/folder/skill.ts";
+import { parseSkill, plainFrontmatter } from "../../src/folder/skill.ts";
 import { emptyConfig, TempFolder } from "./temp-folder.ts";
 
 const front = (lines: string) => `---\n${lines}\n---\n\nDo it.\n`;
 
-test("[F12] a skill's frontmatter is read whole", () => {
+test("[F12] a skill's frontmatter is read whole", async () => {
   expect(
-    parseSkill(
+    await parseSkill(
       front(
         'name: pdf-forms\ndescription: Fills forms.\nlicense: MIT\ncompatibility: needs qpdf\nmetadata:\n  author: Ada\n  version: "1.0"\nallowed-tools: bash read',
       ),
@@ -25,26 +27,27 @@ test("[F12] a skill's frontmatter is read whole", () => {
     },
   });
   const windows = "\uFEFF---\r\nname: a\r\ndescription: B\r\n---\r\nText";
-  expect(parseSkill(windows, "a").skill).toMatchObject({ name: "a", description: "B" });
+  expect((await parseSkill(windows, "a")).skill).toMatchObject({ name: "a", description: "B" });
 });
 
-test("[F12] a skill that breaks the format is not used and says why; slight faults leave it usable", () => {
-  const problems = (source: string, name = "a") => parseSkill(source, name).problems.join("; ");
-  expect(problems("# No frontmatter")).toContain("begins with no frontmatter");
-  expect(problems(front("name: a\ndescription: [x"))).toContain("no YAML (line 3)");
-  expect(problems(front("description: B"))).toContain("name is missing");
-  expect(problems(front("name: b\ndescription: B"))).toContain(
+test("[F12] a skill that breaks the format is not used and says why; slight faults leave it usable", async () => {
+  const problems = async (source: string, name = "a") =>
+    (await parseSkill(source, name)).problems.join("; ");
+  expect(await problems("# No frontmatter")).toContain("begins with no frontmatter");
+  expect(await problems(front("name: a\ndescription: [x"))).toContain("no YAML (line 3)");
+  expect(await problems(front("description: B"))).toContain("name is missing");
+  expect(await problems(front("name: b\ndescription: B"))).toContain(
     'must be the name of its folder, "a"',
   );
-  expect(problems(front("name: A_b\ndescription: B"), "A_b")).toContain(
+  expect(await problems(front("name: A_b\ndescription: B"), "A_b")).toContain(
     "a-z, 0-9 and single hyphens",
   );
-  expect(problems(front("name: a--b\ndescription: B"), "a--b")).toContain("single hyphens");
+  expect(await problems(front("name: a--b\ndescription: B"), "a--b")).toContain("single hyphens");
   const long = "a".repeat(65);
-  expect(problems(front(`name: ${long}\ndescription: B`), long)).toContain("longer than 64");
-  expect(problems(front("name: a"))).toContain("description is missing");
-  expect(problems(front(`name: a\ndescription: ${"x".repeat(1_025)}`))).toContain("1,024");
-  const slight = parseSkill(
+  expect(await problems(front(`name: ${long}\ndescription: B`), long)).toContain("longer than 64");
+  expect(await problems(front("name: a"))).toContain("description is missing");
+  expect(await problems(front(`name: a\ndescription: ${"x".repeat(1_025)}`))).toContain("1,024");
+  const slight = await parseSkill(
     front(
       `name: a\ndescription: B\ncompatibility: ${"x".repeat(501)}\nmetadata:\n  n: 1\nmodel: x`,
     ),
@@ -58,7 +61,7 @@ test("[F12] a skill that breaks the format is not used and says why; slight faul
   ]);
 });
 
-test("[F12] YAML that would grow without bound is refused", () => {
+test("[F12] YAML that would grow without bound is refused", async () => {
   const bomb = Array.from({ length: 12 }, (_, n) =>
     n === 0
       ? "a0: &a0 [x]"
@@ -66,7 +69,26 @@ test("[F12] YAML that would grow without bound is refused", () => {
           .fill(`*a${n - 1}`)
           .join(",")}]`,
   ).join("\n");
-  expect(parseSkill(front(bomb), "a").skill).toBeUndefined();
+  expect((await parseSkill(front(bomb), "a")).skill).toBeUndefined();
+});
+
+test("[F12] frontmatter of plain words is what YAML reads, and anything else is left to YAML", () => {
+  const words = fc.stringMatching(/^[A-Za-z][\w ,.'()!?;/+:#&*"[\]{}-]{0,30}$/);
+  const key = fc.constantFrom("name", "description", "license", "allowed-tools");
+  let plain = 0;
+  fc.assert(
+    fc.property(fc.array(fc.tuple(key, words), { minLength: 1, maxLength: 4 }), (lines) => {
+      const text = lines.map(([of, value]) => `${of}: ${value}`).join("\n");
+      const front = plainFrontmatter(text);
+      if (front === undefined) return;
+      plain++;
+      expect(yaml.parse(text)).toEqual(front);
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(plain).toBeGreaterThan(50);
+  for (const other of ["name: true", "name: 1", "name: a: b", "a: b\na: c", "name: a # b", "- a"])
+    expect([other, plainFrontmatter(other)]).toEqual([other, undefined]);
 });
 
 test("[F13] the prompt is persona, project context from the outside in, skills, working directory, and no date", async () => {

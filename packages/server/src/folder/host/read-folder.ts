@@ -162,7 +162,7 @@ async function readSkills(
         problem,
         fix: "correct its frontmatter: name (as its folder) and description, optionally license, compatibility, metadata, allowed-tools",
       });
-    const { skill, problems } = parseSkill(textOf(read), folder);
+    const { skill, problems } = await parseSkill(textOf(read), folder);
     for (const problem of problems) report(skill ? "warning" : "error", problem);
     if (skill) skills.push({ ...skill, path: pathFrom(cwd, path) });
   }
