@@ -175,7 +175,9 @@ const flows: readonly Flow[] = [
       async (life, told) => {
         const { commandId } = await told.tell(
           "p",
-          life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] })),
+          life
+            .session()
+            .send(prompt("p", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] })),
         );
         expect(await settledAs(life, commandId!)).toBe("completed");
       },
@@ -203,7 +205,9 @@ const flows: readonly Flow[] = [
       expect(await refusal(life.session().read())).toBe("unknown_session");
       expect(
         await refusal(
-          life.session().send(prompt("p", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] })),
+          life
+            .session()
+            .send(prompt("p", { images: [{ mimeType: "image/png", data: "iVBORw0KGgo=" }] })),
         ),
       ).toBe("closed");
     },
