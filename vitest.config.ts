@@ -1,12 +1,17 @@
 import { existsSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+
+const scratch = join(tmpdir(), `lichen-tests-${userInfo().uid}`);
 
 const onNode = {
   isolate: false,
   pool: "threads",
   testTimeout: 30_000,
+  // A host keeps its state and its cache below these: never in the home of whoever runs the tests.
+  env: { XDG_DATA_HOME: join(scratch, "data"), XDG_CACHE_HOME: join(scratch, "cache") },
   // Agent folders of tests are loaded by Node itself, as everywhere else.
   server: { deps: { external: [/\/lichen-folder-/] } },
 } as const;

@@ -282,7 +282,7 @@ export class Coordinator implements RunHouse {
     try {
       return await this.#write(sid, run, result);
     } catch (error) {
-      if (Fault.is(error)) throw error;
+      if (Fault.is(error) || this.sessions.ground.writer.isLost) throw error;
       // Not the disk, then: what the engine handed in is nothing that can be written.
       this.sessions.ground.platform.report(error);
       return this.#write(sid, run, orphanedResult(this.#sql, run.cid, failure(run, error)));
@@ -344,7 +344,8 @@ export class Coordinator implements RunHouse {
       try {
         return await commit();
       } catch (error) {
-        const { platform } = this.sessions.ground;
+        const { platform, writer } = this.sessions.ground;
+        if (writer.isLost) return false;
         platform.report(error);
         if (this.#draining || (Fault.is(error) && error.code === "stale")) return false;
         await new Promise<void>((resolve) => void platform.after(waitMs, resolve));

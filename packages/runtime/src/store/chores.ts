@@ -43,7 +43,7 @@ export class Chores {
       if (isMore) this.#arm(betweenMs);
     } catch (error) {
       this.#timer = undefined;
-      if (Fault.is(error) && error.code === "stale") return;
+      if (this.#ground.writer.isLost || (Fault.is(error) && error.code === "stale")) return;
       this.#ground.platform.report(error);
       this.#arm(afterTroubleMs);
     }

@@ -123,6 +123,11 @@ export class Writer {
     });
   }
 
+  /** A sync failed: this owner writes nothing more, and its host was told. */
+  get isLost(): boolean {
+    return this.#broken !== undefined;
+  }
+
   /**
    * Settles when everything committed so far (of one session, where `sid` is given) is durable, and rejects where it
    * never will be; undefined where it is already.
