@@ -46,12 +46,14 @@ export function settleRun(
   const { sql } = ground;
   const seq = seqOf(cid);
   for (const draft of result.entries ?? []) writeDraft(ground, session, cid, draft);
-  closeCalls(ground, session, cid);
-  withdrawApprovals(ground, session, cid, "the run ended");
   const command = commandRow(sql, cid)!;
+  if (command.calls > 0) closeCalls(ground, session, cid);
+  if (session.info.approvals > 0) withdrawApprovals(ground, session, cid, "the run ended");
   const terminal: Terminal = command.cancelled === null ? result.terminal : "cancelled";
   const answer =
-    terminal === "completed" ? (result.answer ?? lastText(sql, session.row.sid, command)) : "";
+    terminal === "completed"
+      ? (result.answer ?? handedText(result) ?? lastText(sql, session.row.sid, command))
+      : "";
   const meta = command.cancelled === null ? undefined : metaOf(sql, command.cancelled);
   const diagnostic =
     terminal === "completed" || terminal === "cancelled" ? undefined : result.diagnostic;
@@ -185,6 +187,16 @@ export function withdrawApprovals(
   }
 }
 
+/** The text of the last assistant message that the result itself brings. */
+function handedText({ entries = [] }: Result): string | undefined {
+  const last = entries.findLast((draft) => draft.kind === "message.assistant");
+  return last && textOfContent(last.data);
+}
+
+function textOfContent({ content }: EntryData["message.assistant"]): string {
+  return content.map((block) => (block.type === "text" ? textOf(block.text) : "")).join("");
+}
+
 /** The text of the last assistant message that this command's run wrote. */
 function lastText(sql: Sql, sid: number, command: CommandRow): string {
   const [row] = sql.all<EntryRow>(
@@ -196,8 +208,7 @@ function lastText(sql: Sql, sid: number, command: CommandRow): string {
   );
   if (!row) return "";
   const data = restore(JSON.parse(row.data) as JsonObject, (sha256) => readBlob(sql, sha256));
-  const { content } = data as EntryData["message.assistant"];
-  return content.map((block) => (block.type === "text" ? textOf(block.text) : "")).join("");
+  return textOfContent(data as EntryData["message.assistant"]);
 }
 
 function oneLine(text: string): string {
