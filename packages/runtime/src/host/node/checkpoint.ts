@@ -7,7 +7,7 @@
 //   A worker that fails is replaced by that RESTART until one succeeds; nothing is lost, the loop waits a little longer.
 //   A copy that the disk has no room for is no failure: what was committed is in the WAL, and is copied later.
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { URL } from "node:url";
 import { Worker } from "node:worker_threads";
 
@@ -48,7 +48,7 @@ export class Checkpoints {
 
   /** What stands in the WAL, in bytes: all of it, and the part that is not in the database yet. */
   wal(): { bytes: number; uncopiedBytes: number } {
-    const { log, checkpointed } = this.#count.get() as unknown as WalState;
+    const { log, checkpointed } = walState(this.#count.get());
     return {
       bytes: Math.max(0, log) * this.#frameBytes,
       uncopiedBytes: Math.max(0, log - checkpointed) * this.#frameBytes,
@@ -72,7 +72,7 @@ export class Checkpoints {
     try {
       const state = this.#db.prepare("pragma wal_checkpoint(RESTART)").get();
       this.#hasWorkerFailed = false;
-      return (state as unknown as WalState).busy === 0;
+      return walState(state).busy === 0;
     } catch {
       // Writers hear of the disk by themselves; a copy that is late is no fault of anybody's.
       return false;
@@ -134,4 +134,13 @@ export class Checkpoints {
     this.#idle = undefined;
     if (!this.#isCopying && this.wal().bytes > 0) this.restart();
   }
+}
+
+/** The one row that a checkpoint answers with. */
+function walState(row: Record<string, SQLOutputValue> | undefined): WalState {
+  return {
+    busy: Number(row?.["busy"]),
+    log: Number(row?.["log"]),
+    checkpointed: Number(row?.["checkpointed"]),
+  };
 }
