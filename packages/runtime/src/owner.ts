@@ -49,6 +49,8 @@ export interface AgentOptions {
 const weekMs = 7 * 86_400_000;
 const defaultCapacity = 64;
 const defaultPatienceMs = 3_000;
+/** Beyond the patience: what stopping the rest may take. */
+const longestCloseMs = 6_000;
 
 export class Owner {
   readonly #ground: Ground;
@@ -180,13 +182,19 @@ export class Owner {
    * on when the store is opened again), ends every watch. The caller closes the database afterwards.
    */
   close(options: { patienceMs?: number } = {}): Promise<void> {
-    this.#closing ??= (async () => {
-      this.#chores.stop();
-      await this.#house.coordinator.drain(options.patienceMs ?? defaultPatienceMs);
-      this.#house.hub.close();
-      await this.#ground.writer.idle();
-    })();
+    this.#closing ??= this.#close(options.patienceMs ?? defaultPatienceMs);
     return this.#closing;
+  }
+
+  async #close(patienceMs: number): Promise<void> {
+    // A disk that answers no more holds up neither the runs' end nor the last sync for ever.
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#ground.platform.after(patienceMs + longestCloseMs, () => late.resolve());
+    this.#chores.stop();
+    await Promise.race([this.#house.coordinator.drain(patienceMs), late.promise]);
+    this.#house.hub.close();
+    await Promise.race([this.#ground.writer.idle(), late.promise]);
+    cancel();
   }
 }
 

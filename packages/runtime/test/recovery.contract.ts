@@ -345,6 +345,18 @@ export function recoveryContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check("[S28] a close is bounded though the disk never answers", async (stage) => {
+    const life = await stage.open({ engine: [{ hang: true }] });
+    await life.session().send(prompt("r"));
+    life.holdSyncs();
+    let isClosed = false;
+    const closing = life.owner.close({ patienceMs: 0 }).then(() => (isClosed = true));
+    await stage.clock.advance(5_500);
+    expect(isClosed).toBe(false);
+    await stage.clock.advance(1_000);
+    await closing;
+  });
+
   check("[S28] a close is bounded though an engine never ends", async (stage) => {
     const life = await stage.open({
       engine: {
