@@ -28,11 +28,12 @@ const mayImport: Record<string, readonly string[]> = {
     "zod",
   ],
   "apps/cli": [
+    "@lichen/client",
     "@lichen/engine",
     "@lichen/runtime",
     "@lichen/server",
     "@lichen/wire",
-    "commander",
+    "@earendil-works/pi-tui",
     "eventsource-parser",
   ],
 };

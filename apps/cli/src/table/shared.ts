@@ -1,0 +1,48 @@
+// The arguments and options that several commands take.
+
+import { isIP } from "node:net";
+import type { ArgumentSpec, OptionSpec } from "../command.ts";
+
+export const dir: ArgumentSpec = {
+  name: "dir",
+  summary: "the agent folder; the current directory where it is left out",
+  required: false,
+};
+export const state: OptionSpec = {
+  name: "state",
+  value: "dir",
+  summary: "where conversations are kept (default: ~/.local/share/lichen/<agent id>)",
+};
+export const model: OptionSpec = {
+  name: "model",
+  value: "provider/id",
+  summary: "the model, before LICHEN_MODEL and the folder's own config",
+  refuse: (value) =>
+    value === "demo" || /^[^/\s]+\/\S+$/.test(value)
+      ? undefined
+      : `takes provider/id (see \`lichen models\`) or demo, not "${value}"`,
+};
+export const json: OptionSpec = { name: "json", summary: "answer in JSON, for programs" };
+export const listening: readonly OptionSpec[] = [
+  {
+    name: "port",
+    value: "number",
+    summary: "the port to listen on; 0 picks a free one (default: the config's, else 7387)",
+    refuse: (value) =>
+      /^\d{1,5}$/.test(value) && Number(value) <= 65_535
+        ? undefined
+        : `takes a number from 0 to 65535, not "${value}"`,
+  },
+  {
+    name: "bind",
+    value: "address",
+    summary: "the address to listen on (default: the config's, else 127.0.0.1)",
+    refuse: (value) =>
+      value === "localhost" || isIP(value) !== 0
+        ? undefined
+        : `takes an IP address or localhost, not "${value}"`,
+  },
+  state,
+  model,
+  { name: "json", summary: 'print {"url","token"} as the first line once it listens' },
+];
