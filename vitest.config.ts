@@ -26,11 +26,14 @@ export default defineConfig({
           ...onNode,
           name: "node",
           include: [`${everywhere}/*.test.ts`, "test/**/*.test.ts"],
-          exclude: ["**/*.{sandbox,page}.test.ts"],
+          exclude: ["**/*.{sandbox,page,terminal}.test.ts"],
         },
       },
       ...withProgram("bwrap", "bubblewrap", {
         test: { ...onNode, name: "sandbox", include: [`${everywhere}/*.sandbox.test.ts`] },
+      }),
+      ...withProgram("tmux", "tmux", {
+        test: { ...onNode, name: "terminal", include: [`${everywhere}/*.terminal.test.ts`] },
       }),
       ...withProgram("chromium", "chromium", {
         test: { ...onNode, pool: "forks", name: "page", include: [`${everywhere}/*.page.test.ts`] },
