@@ -34,7 +34,6 @@ const mayImport: Record<string, readonly string[]> = {
     "@lichen/server",
     "@lichen/wire",
     "@earendil-works/pi-tui",
-    "eventsource-parser",
   ],
 };
 

@@ -4,10 +4,9 @@
 //   A question to a person is put to the one at this terminal; where nobody can be asked, the caller is told. That
 //   of a run which stands before this one counts as well, since this one waits for it.
 
-import type { Frame } from "@lichen/runtime";
+import { type Frame, type Session, settled } from "@lichen/client";
 import type { Approval, Settlement } from "@lichen/wire";
 import { approvalOf, known } from "@lichen/wire";
-import type { Conversation } from "./remote-session.ts";
 import type { RunView } from "./run-view.ts";
 
 export interface Question {
@@ -33,27 +32,27 @@ export type Asked =
   | { readonly outcome: "waiting"; readonly approval: Approval };
 
 export async function ask(
-  conversation: Conversation,
+  session: Session,
   question: Question,
   view: RunView,
   decide: Decide,
 ): Promise<Asked> {
   const { requestId, text } = question;
-  const receipt = await conversation.send({ type: "prompt", requestId, text });
+  const receipt = await session.send({ type: "prompt", requestId, text });
   const { commandId } = receipt;
   if (commandId === undefined) throw new Error("A prompt's receipt names no command.");
   question.onAccepted?.(commandId);
-  return attend(conversation, { commandId, cancel: question.cancel }, view, decide);
+  return attend(session, { commandId, cancel: question.cancel }, view, decide);
 }
 
 /** Follows a command that was admitted to its settlement, and puts what it or a run before it asks to a person. */
 export async function attend(
-  conversation: Conversation,
+  session: Session,
   { commandId, cancel }: { readonly commandId: string; readonly cancel: AbortSignal },
   view: RunView,
   decide: Decide,
 ): Promise<Asked> {
-  const asking = new Asking(conversation, commandId, view, decide);
+  const asking = new Asking(session, commandId, view, decide);
   const stop = () => asking.attempt(asking.cancel());
   if (cancel.aborted) stop();
   else cancel.addEventListener("abort", stop, { once: true });
@@ -65,7 +64,7 @@ export async function attend(
 }
 
 class Asking {
-  readonly #conversation: Conversation;
+  readonly #session: Session;
   readonly #commandId: string;
   readonly #view: RunView;
   readonly #decide: Decide;
@@ -74,8 +73,8 @@ class Asking {
   #end: Asked | undefined;
   #failure: { error: unknown } | undefined;
 
-  constructor(conversation: Conversation, commandId: string, view: RunView, decide: Decide) {
-    this.#conversation = conversation;
+  constructor(session: Session, commandId: string, view: RunView, decide: Decide) {
+    this.#session = session;
     this.#commandId = commandId;
     this.#view = view;
     this.#decide = decide;
@@ -83,12 +82,12 @@ class Asking {
 
   async cancel(): Promise<void> {
     const requestId = `cancel:${this.#commandId}`;
-    await this.#conversation.send({ type: "cancel", requestId, commandId: this.#commandId });
+    await this.#session.send({ type: "cancel", requestId, commandId: this.#commandId });
   }
 
   async follow(): Promise<Asked> {
     try {
-      for await (const frame of this.#conversation.watch({ signal: this.#over.signal })) {
+      for await (const frame of this.#session.watch({ signal: this.#over.signal })) {
         if (await this.#isLast(frame)) break;
       }
     } catch (error) {
@@ -97,7 +96,9 @@ class Asking {
       for (const question of this.#open.values()) question.abort();
     }
     if (this.#failure !== undefined) throw this.#failure.error;
-    return this.#end ?? { outcome: "settled", settlement: await this.#settlement() };
+    return (
+      this.#end ?? { outcome: "settled", settlement: await settled(this.#session, this.#commandId) }
+    );
   }
 
   /** Runs work beside the watch; its failure ends the watch and is thrown there. */
@@ -119,12 +120,14 @@ class Asking {
         const isOpen =
           running?.commandId === this.#commandId ||
           pending.some((command) => command.commandId === this.#commandId);
-        return !isOpen && (await this.#conversation.readSettlement(this.#commandId)) !== undefined;
+        return !isOpen && (await this.#session.readSettlement(this.#commandId)) !== undefined;
       }
       case "partial":
         this.#view.partial(frame.data);
         return false;
       case "state":
+      case "outage":
+      case "back":
         return false;
       case "entry": {
         this.#view.entry(frame.data);
@@ -161,15 +164,6 @@ class Asking {
     }
     const { approvalId } = approval;
     const requestId = `answer:${approvalId}`;
-    await this.#conversation.send({ type: "answer", requestId, approvalId, ...decision });
-  }
-
-  async #settlement(): Promise<Settlement> {
-    for (;;) {
-      const settlement = await this.#conversation.readSettlement(this.#commandId, {
-        timeoutMs: 30_000,
-      });
-      if (settlement !== undefined) return settlement;
-    }
+    await this.#session.send({ type: "answer", requestId, approvalId, ...decision });
   }
 }

@@ -1,20 +1,20 @@
 // A run that this command line began or set going again, to its end: what is shown of it, who answers what it asks,
 // and the exit code.
 
+import type { Session } from "@lichen/client";
 import type { Approval } from "@lichen/wire";
 import { onStopSignal } from "@lichen/server/node";
 import type { Asked, Decide } from "./ask.ts";
 import type { Input } from "./command.ts";
 import { decideAtTerminal, describeApproval } from "./decide.ts";
 import type { ReachedAgent } from "./reach-agent.ts";
-import type { Conversation } from "./remote-session.ts";
 import { RunView } from "./run-view.ts";
 import type { Terminal } from "./terminal.ts";
 import { howToAnswer } from "./waiting.ts";
 
 export interface Follower {
-  readonly agent: ReachedAgent;
-  readonly conversation: Conversation;
+  readonly reached: ReachedAgent;
+  readonly session: Session;
   readonly input: Input;
   readonly terminal: Terminal;
 }
@@ -51,13 +51,13 @@ export async function followRun(
   }
 }
 
-function deciderOf({ agent, conversation, input, terminal }: Follower): Decide {
+function deciderOf({ reached, session, input, terminal }: Follower): Decide {
   return async (approval, withdrawn, isEarlier) => {
     if (isEarlier)
-      terminal.say(`session ${conversation.id} waits for an answer to an earlier message first`);
+      terminal.say(`session ${session.id} waits for an answer to an earlier message first`);
     if (terminal.canAsk) return decideAtTerminal(terminal, approval, withdrawn);
     terminal.say(describeApproval(approval));
-    if (!agent.isShared) return undefined;
+    if (!reached.isShared) return undefined;
     terminal.say(`waiting for a person to answer:\n  ${howToAnswer(approval, input)}`);
     return new Promise((resolve) => {
       withdrawn.addEventListener("abort", () => resolve(undefined), { once: true });
@@ -65,9 +65,9 @@ function deciderOf({ agent, conversation, input, terminal }: Follower): Decide {
   };
 }
 
-function sayWaiting(approval: Approval, { conversation, input, terminal }: Follower): number {
+function sayWaiting(approval: Approval, { session, input, terminal }: Follower): number {
   terminal.say(
-    `lichen: session ${conversation.id} waits for a person, and nobody can be asked here. It keeps waiting until ` +
+    `lichen: session ${session.id} waits for a person, and nobody can be asked here. It keeps waiting until ` +
       `${approval.expiresAt}. Answer with:\n  ${howToAnswer(approval, input)}`,
   );
   return 1;

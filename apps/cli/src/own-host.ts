@@ -16,7 +16,9 @@ import { variable } from "./model-name.ts";
 import type { Place } from "./place.ts";
 import { StrayFaults } from "./stray-faults.ts";
 
-export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics"> & { readonly log: Log };
+export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics" | "capacity"> & {
+  readonly log: Log;
+};
 
 /** Opens the host of a place. `unavailable` names who holds its state, where that can be told. */
 export async function openOwnHost(place: Place, options: OwnHostOptions): Promise<Host> {

@@ -2,11 +2,12 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Connection, connectHost, findAgent, hostsDir, locateHost } from "@lichen/server/node";
-import { AgentInfo, Fault } from "@lichen/wire";
+import { createClient } from "@lichen/client";
+import { connectHost, findAgent, hostsDir, locateHost } from "@lichen/server/node";
+import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
 import { loadEnvironment } from "./environment.ts";
-import { type Address, HostLink } from "./host-link.ts";
+import type { Address } from "./host-fetch.ts";
 
 export interface Place {
   /** The directory pointed at. */
@@ -42,7 +43,7 @@ export async function onlyHost(input: Input): Promise<Reached | undefined> {
   for (const stateDir of await stateDirs(input)) {
     const connection = await connectHost(stateDir);
     if (connection.found !== "host") continue;
-    for (const { agent } of await agentsOf(connection)) {
+    for (const { agent } of await createClient(connection).agents()) {
       found.push({ address: connection, agent, stateDir });
     }
   }
@@ -60,10 +61,4 @@ async function stateDirs(input: Input): Promise<string[]> {
   if (named !== undefined && named !== "") return [named];
   const names = await readdir(hostsDir()).catch(() => []);
   return names.map((name) => join(hostsDir(), name));
-}
-
-async function agentsOf(connection: Extract<Connection, { found: "host" }>): Promise<AgentInfo[]> {
-  const link = new HostLink(async () => connection);
-  const { agents } = (await (await link.request("/agents")).json()) as { agents: unknown };
-  return AgentInfo.array().parse(agents);
 }

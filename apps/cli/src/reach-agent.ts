@@ -1,49 +1,79 @@
 // The agent that a command line means, to be spoken to: in the host that serves it, or in the store opened here.
 
-import type { Agent } from "@lichen/runtime";
+import { type Agent, type Client, createClient, localClient } from "@lichen/client";
 import { connectHost } from "@lichen/server/node";
-import { Fault, SessionInfo } from "@lichen/wire";
+import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
-import { HostLink } from "./host-link.ts";
+import { HostFetch } from "./host-fetch.ts";
 import { openLog } from "./log.ts";
 import { openOwnHost } from "./own-host.ts";
 import { onlyHost, type Place, placeOf, type Reached } from "./place.ts";
-import { type Conversation, RemoteSession } from "./remote-session.ts";
 import type { Terminal } from "./terminal.ts";
-
-type Page = Awaited<ReturnType<Agent["sessions"]>>;
 
 export interface ReachedAgent {
   /** Others can reach its sessions while they run: through the host that serves them. */
   readonly isShared: boolean;
-  session(id: string): Conversation;
-  sessions(page: { limit: number; before?: string }): Promise<Page>;
-  /** Makes a session, on this model. */
-  create(options: { requestId: string; session: string; model: string }): Promise<unknown>;
+  /** Of the running host, or of the one opened here. */
+  readonly client: Client;
+  /** The client's agent that the command line means. */
+  readonly agent: Agent;
   close(): Promise<void>;
 }
 
-export async function reachAgent(input: Input, terminal: Terminal): Promise<ReachedAgent> {
+export interface ReachOptions {
+  /**
+   * How long a request waits for a host that went away; the person is told once per break. 0: it fails at once with a
+   * retryable `unavailable`, nothing is said, and watches connect again as soon as the host is back.
+   */
+  readonly patienceMs?: number;
+  /** Where the store is opened here, nothing in it runs: what is queued, and what a host left, stays as it is. */
+  readonly atRest?: boolean;
+}
+
+/** Less than the client's own time for an answer, so that it is told why none came. */
+const defaultPatienceMs = 25_000;
+
+/** Throws a `Fault` where no agent can be found, or its store is held by a process that does not answer. */
+export async function reachAgent(
+  input: Input,
+  terminal: Terminal,
+  options: ReachOptions = {},
+): Promise<ReachedAgent> {
   const found = await find(input);
-  if ("address" in found) return served(found, terminal);
+  if ("address" in found) return served(found, terminal, options);
   const connection = await connectHost(found.stateDir);
   if (connection.found === "host") {
     const { agentId: agent, stateDir } = found;
-    return served({ address: connection, agent, stateDir }, terminal);
+    return served({ address: connection, agent, stateDir }, terminal, options);
   }
   if (connection.found === "stranger") {
     terminal.say(
       `what listens at ${connection.url} is not this agent's host; nothing was told to it`,
     );
   }
-  const host = await openOwnHost(found, { log: openLog(terminal, "info") });
+  const host = await openOwnHost(found, {
+    log: openLog(terminal, "info"),
+    ...(options.atRest === true ? { capacity: 0 } : {}),
+  });
+  const client = localClient(host.owner);
   return {
     isShared: false,
-    session: (id) => host.agent.session(id),
-    sessions: (page) => host.agent.sessions(page),
-    create: (options) => host.agent.create(options),
+    client,
+    agent: client.agent(found.agentId),
     close: () => host.close({ patienceMs: 0 }),
   };
+}
+
+/** The same, by the host that serves it alone, whether it runs now or only later: no store is opened here. */
+export async function reachServed(
+  input: Input,
+  terminal: Terminal,
+  options: Pick<ReachOptions, "patienceMs">,
+): Promise<ReachedAgent> {
+  const found = await find(input);
+  if ("address" in found) return served(found, terminal, options);
+  const { agentId: agent, stateDir } = found;
+  return served({ agent, stateDir }, terminal, options);
 }
 
 /** The place a command line means; away from all agent folders, the one host that runs. */
@@ -58,32 +88,20 @@ async function find(input: Input): Promise<Place | Reached> {
   }
 }
 
-function served({ address, agent, stateDir }: Reached, terminal: Terminal): ReachedAgent {
-  let first: Reached["address"] | undefined = address;
-  const reach = async () => {
-    const known = first;
-    first = undefined;
-    if (known !== undefined) return known;
-    const connection = await connectHost(stateDir);
-    return connection.found === "host" ? connection : undefined;
-  };
-  const onBreak = () => terminal.say("the host went away; waiting for it to come back");
-  const link = new HostLink(reach, { onBreak });
-  const sessions = `/agents/${encodeURIComponent(agent)}/sessions`;
-  return {
-    isShared: true,
-    session: (id) => new RemoteSession(link, agent, id),
-    async sessions({ limit, before }) {
-      const query = new URLSearchParams({
-        limit: String(limit),
-        ...(before === undefined ? {} : { before }),
-      });
-      const response = await link.request(`${sessions}?${query.toString()}`);
-      const { next, ...found } = (await response.json()) as { sessions: unknown; next?: string };
-      const known = SessionInfo.array().parse(found.sessions);
-      return { sessions: known, ...(next === undefined ? {} : { next }) };
-    },
-    create: (options) => link.request(sessions, { method: "POST", body: options }),
-    close: async () => undefined,
-  };
+type Served = Pick<Reached, "agent" | "stateDir"> & Partial<Pick<Reached, "address">>;
+
+function served(
+  { address, agent, stateDir }: Served,
+  terminal: Terminal,
+  { patienceMs = defaultPatienceMs }: ReachOptions,
+): ReachedAgent {
+  const host = new HostFetch({
+    reach: () => connectHost(stateDir),
+    first: address,
+    patienceMs,
+    onBreak: () => terminal.say("the host went away; waiting for it to come back"),
+    onReturn: () => client.wake(),
+  });
+  const client = createClient({ url: host.url, fetch: host.fetch });
+  return { isShared: true, client, agent: client.agent(agent), close: async () => host.close() };
 }

@@ -1,9 +1,8 @@
 // What waits for a person, and how to answer it.
 
+import type { Agent, Session } from "@lichen/client";
 import { type Approval, Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
-import type { ReachedAgent } from "./reach-agent.ts";
-import type { Conversation } from "./remote-session.ts";
 import { commandName, samePlace } from "./typed.ts";
 
 export interface Waiting {
@@ -12,12 +11,12 @@ export interface Waiting {
 }
 
 /** What a session waits for; nothing where there is no such session. */
-export async function waitingIn(conversation: Conversation): Promise<Waiting[]> {
+export async function waitingIn(session: Session): Promise<Waiting[]> {
   try {
-    const { approvals } = await conversation.read({ limit: 1 });
+    const { approvals } = await session.read({ limit: 1 });
     return approvals
       .filter(({ state }) => state === "pending")
-      .map((approval) => ({ session: conversation.id, approval }));
+      .map((approval) => ({ session: session.id, approval }));
   } catch (error) {
     if (Fault.is(error) && error.code === "unknown_session") return [];
     throw error;
@@ -25,7 +24,7 @@ export async function waitingIn(conversation: Conversation): Promise<Waiting[]> 
 }
 
 /** What any session waits for, the latest active one first. */
-export async function allWaiting(agent: ReachedAgent): Promise<Waiting[]> {
+export async function allWaiting(agent: Agent): Promise<Waiting[]> {
   const found: Waiting[] = [];
   for (let before: string | undefined; ;) {
     const page = await agent.sessions({ limit: 200, ...(before === undefined ? {} : { before }) });

@@ -1,6 +1,7 @@
 // `lichen approve`: what waits for a person, and the answer to it.
 
 import { randomUUID } from "node:crypto";
+import type { Agent } from "@lichen/client";
 import { ApprovalId, Fault, SessionId } from "@lichen/wire";
 import { attend } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
@@ -13,9 +14,10 @@ import { allWaiting, howToAnswer, type Waiting, waitingIn } from "../waiting.ts"
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, input } = understood(given);
-  const agent = await reachAgent(input, terminal);
+  // What is only looked at stays as it is.
+  const reached = await reachAgent(input, terminal, { atRest: id === undefined });
   try {
-    const waiting = await find(agent, input);
+    const waiting = await find(reached.agent, input);
     if (id === undefined) return list(waiting, input, terminal);
     const found = waiting.find(({ approval }) => approval.approvalId === id);
     if (found === undefined) {
@@ -25,9 +27,9 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
           `\`${commandName()} approve\` lists what waits.`,
       );
     }
-    return await answer(agent, found, input, terminal);
+    return await answer(reached, found, input, terminal);
   } finally {
-    await agent.close();
+    await reached.close();
   }
 }
 
@@ -48,7 +50,7 @@ function understood(given: Input): { id: string | undefined; input: Input } {
   return { id, input: { ...given, argument } };
 }
 
-function find(agent: ReachedAgent, input: Input): Promise<Waiting[]> {
+function find(agent: Agent, input: Input): Promise<Waiting[]> {
   const session = input.value("session");
   return session === undefined ? allWaiting(agent) : waitingIn(agent.session(session));
 }
@@ -68,8 +70,8 @@ function list(waiting: readonly Waiting[], input: Input, terminal: Terminal): nu
 }
 
 function answer(
-  agent: ReachedAgent,
-  { session, approval }: Waiting,
+  reached: ReachedAgent,
+  { session: id, approval }: Waiting,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
@@ -78,14 +80,14 @@ function answer(
   const allow = !input.flag("deny");
   if (kind === "question" && allow && message === undefined)
     throw new UsageError("approve: this is a question: answer it with --message", "approve");
-  const conversation = agent.session(session);
-  return followRun({ agent, conversation, input, terminal }, async ({ view, decide, cancel }) => {
+  const session = reached.agent.session(id);
+  return followRun({ reached, session, input, terminal }, async ({ view, decide, cancel }) => {
     const requestId = `approve:${randomUUID()}`;
-    await conversation.send({
+    await session.send({
       ...{ type: "answer", requestId, approvalId, allow },
       ...(message === undefined ? {} : { message }),
     });
     view.follow(commandId);
-    return attend(conversation, { commandId, cancel }, view, decide);
+    return attend(session, { commandId, cancel }, view, decide);
   });
 }

@@ -2,36 +2,37 @@
 
 import { randomUUID } from "node:crypto";
 import { text as readAll } from "node:stream/consumers";
+import type { Agent, Session } from "@lichen/client";
 import { Fault, SessionId } from "@lichen/wire";
 import { ask } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
 import { describeApproval } from "../decide.ts";
 import { followRun } from "../follow-run.ts";
 import { modelNamed } from "../model-name.ts";
-import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
-import type { Conversation } from "../remote-session.ts";
+import { reachAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { howToAnswer, waitingIn } from "../waiting.ts";
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
-  const session = sessionOf(input);
+  const id = sessionOf(input);
   const text = await textOf(input);
-  const agent = await reachAgent(input, terminal);
+  const reached = await reachAgent(input, terminal);
   try {
-    const conversation = agent.session(session);
-    if (await isBlocked(conversation, input, terminal)) return 1;
-    await chooseModel(input, agent, conversation);
-    return await followRun({ agent, conversation, input, terminal }, ({ view, decide, cancel }) => {
+    const { agent } = reached;
+    const session = agent.session(id);
+    if (await isBlocked(session, input, terminal)) return 1;
+    await chooseModel(input, agent, session);
+    return await followRun({ reached, session, input, terminal }, ({ view, decide, cancel }) => {
       const question = {
         text,
         requestId: `invoke:${randomUUID()}`,
         cancel,
         onAccepted: (commandId: string) => view.follow(commandId),
       };
-      return ask(conversation, question, view, decide);
+      return ask(session, question, view, decide);
     });
   } finally {
-    await agent.close();
+    await reached.close();
   }
 }
 
@@ -50,34 +51,26 @@ async function textOf(input: Input): Promise<string> {
 }
 
 /** A message behind a run that waits for a person waits as well; where nobody can be asked it is not sent. */
-async function isBlocked(
-  conversation: Conversation,
-  input: Input,
-  terminal: Terminal,
-): Promise<boolean> {
+async function isBlocked(session: Session, input: Input, terminal: Terminal): Promise<boolean> {
   if (terminal.canAsk || input.value("session") === undefined) return false;
-  const [first] = await waitingIn(conversation);
+  const [first] = await waitingIn(session);
   if (first === undefined) return false;
   terminal.say(
-    `lichen: session ${conversation.id} waits for a person to answer an earlier message, and nobody can be asked ` +
+    `lichen: session ${session.id} waits for a person to answer an earlier message, and nobody can be asked ` +
       `here; this message was not sent.\n${describeApproval(first.approval)}\n` +
       `Answer first (until ${first.approval.expiresAt}):\n  ${howToAnswer(first.approval, input)}`,
   );
   return true;
 }
 
-async function chooseModel(
-  input: Input,
-  agent: ReachedAgent,
-  conversation: Conversation,
-): Promise<void> {
+async function chooseModel(input: Input, agent: Agent, session: Session): Promise<void> {
   const model = modelNamed(input.value("model"));
   if (model === undefined) return;
   try {
-    await conversation.change({ model });
+    await session.change({ model });
   } catch (error) {
     if (!Fault.is(error) || error.code !== "unknown_session") throw error;
-    const session = conversation.id;
-    await agent.create({ requestId: `create:${session}`, session, model });
+    const { id } = session;
+    await agent.create({ requestId: `create:${id}`, session: id, model });
   }
 }
