@@ -34,6 +34,7 @@ export class StrayFaults {
       name: engine.name,
       can: engine.can,
       ...(engine.check ? { check: (settings) => engine.check!(settings) } : {}),
+      ...(engine.models ? { models: () => engine.models!() } : {}),
       open: (session, host) => {
         const connection = engine.open(session, host);
         return {

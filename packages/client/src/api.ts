@@ -10,6 +10,8 @@ import type {
   Entry,
   Fault,
   Found,
+  ModelPage,
+  ModelQuery,
   Partial,
   Reasoning,
   Receipt,
@@ -92,6 +94,11 @@ export interface Agent {
     model?: string;
     reasoning?: Reasoning;
   }): Promise<{ info: SessionInfo; replay: boolean }>;
+  /**
+   * The models that its sessions can be set to, those that are ready first; none where its engine offers no choice. A
+   * host without the feature `models` refuses with `unknown_route`.
+   */
+  models(query?: ModelQuery): Promise<ModelPage>;
 }
 
 export interface Session {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Owner, openOwner } from "@lichen/runtime";
+import { type ModelCatalogue, type Owner, openOwner } from "@lichen/runtime";
 import { nodePlatform, openSql } from "@lichen/runtime/node";
 import { type EngineScript, scriptedEngine } from "@lichen/runtime/testing";
 import { listenHost } from "@lichen/server/node";
@@ -26,13 +26,15 @@ export interface TestHost extends AsyncDisposable {
 
 export interface TestHostOptions {
   readonly script?: EngineScript;
+  readonly models?: ModelCatalogue;
   readonly allowedHosts?: readonly string[];
 }
 
 /** The agent is called `a`. */
 export async function openTestHost(options: TestHostOptions = {}): Promise<TestHost> {
   const folder = temporaryFolder();
-  const engine = scriptedEngine(options.script);
+  const { models } = options;
+  const engine = scriptedEngine(options.script, models === undefined ? {} : { models });
   const report = (error: unknown): void => {
     throw error;
   };

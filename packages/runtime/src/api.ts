@@ -7,6 +7,8 @@ import type {
   Entry,
   Found,
   JsonObject,
+  ModelPage,
+  ModelQuery,
   Partial,
   Reasoning,
   Receipt,
@@ -81,6 +83,8 @@ export interface Agent {
     model?: string;
     reasoning?: Reasoning;
   }): Promise<{ info: SessionInfo; replay: boolean }>;
+  /** The models that its sessions can be set to, those that are ready first; none where its engine offers no choice. */
+  models(query?: ModelQuery): Promise<ModelPage>;
   /** The same agent on behalf of somebody: metadata is checked, stored on what is admitted, and decides identity. */
   withMeta(meta: JsonObject): Agent;
 }

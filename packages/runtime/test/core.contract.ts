@@ -15,6 +15,7 @@ import { hostStreamContract } from "./host-stream.contract.ts";
 import { directoryContract } from "./directory.contract.ts";
 import { treeContract } from "./tree.contract.ts";
 import type { WithSql } from "./sql.contract.ts";
+import { modelsContract } from "./models.contract.ts";
 import { steersContract } from "./steers.contract.ts";
 import { withdrawContract } from "./withdraw.contract.ts";
 
@@ -36,6 +37,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   hostStreamContract(host, withSql);
   directoryContract(host, withSql);
   treeContract(host, withSql);
+  modelsContract(host, withSql);
   writerContract(host, withSql);
   readContract(host, withSql);
 }

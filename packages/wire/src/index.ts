@@ -60,6 +60,7 @@ export {
 } from "./id.ts";
 export { ImageType, imageTypeOf, imageTypeOfBase64 } from "./image.ts";
 export { canonicalJson, Json, JsonObject } from "./json.ts";
+export { ModelInfo, ModelPage, ModelQuery } from "./model.ts";
 export {
   AgentInfo,
   Approval,

@@ -15,6 +15,7 @@ import {
   foldBaseline,
   imageTypeOfBase64,
   known,
+  ModelPage,
   noUsage,
   parseEntry,
   RequestId,
@@ -200,4 +201,18 @@ test("[W6] a text is never cut through a character", () => {
       if (text.isWellFormed()) expect(short.isWellFormed()).toBe(true);
     }),
   );
+});
+
+test("[W9] of a newer host's models what this version knows is kept, and levels that it does not know are left out", () => {
+  const model = { model: "p/m", reasoning: ["off", "low", "beyond", 7], isReady: true, hue: "red" };
+  expect(
+    ModelPage.parse({ models: [model], default: "p/m", reasoning: "beyond", more: false }),
+  ).toEqual({
+    models: [{ model: "p/m", reasoning: ["off", "low"], isReady: true }],
+    default: "p/m",
+    more: false,
+  });
+  expect(
+    ModelPage.safeParse({ models: [{ model: "p/m", reasoning: [] }], more: false }).success,
+  ).toBe(false);
 });

@@ -36,6 +36,7 @@ export class Effects {
       name: engine.name,
       can: engine.can,
       ...(engine.check ? { check: (settings) => engine.check!(settings) } : {}),
+      ...(engine.models ? { models: () => engine.models!() } : {}),
       open: (session, host) => {
         const connection = engine.open(session, host);
         return {

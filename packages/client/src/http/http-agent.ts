@@ -1,6 +1,13 @@
 // An agent of a host across the network.
 
-import { type AgentInfo, AgentName, Fault, SessionInfo } from "@lichen/wire";
+import {
+  type AgentInfo,
+  AgentName,
+  Fault,
+  ModelPage,
+  type ModelQuery,
+  SessionInfo,
+} from "@lichen/wire";
 import type { Agent, Session } from "../api.ts";
 import { HttpSession } from "./http-session.ts";
 import type { Line } from "./line.ts";
@@ -31,7 +38,7 @@ export class HttpAgent implements Agent {
   async sessions(
     page: { limit?: number; before?: string } = {},
   ): Promise<{ sessions: SessionInfo[]; next?: string }> {
-    const { value } = await this.#line.json(this.#path, { query: { ...page } }, pageOf);
+    const { value } = await this.#line.json(this.#path("sessions"), { query: { ...page } }, pageOf);
     return value;
   }
 
@@ -39,12 +46,19 @@ export class HttpAgent implements Agent {
     options: Parameters<Agent["create"]>[0],
   ): Promise<{ info: SessionInfo; replay: boolean }> {
     const ask = { method: "POST", body: options } as const;
-    const { value, status } = await this.#line.json(this.#path, ask, (it) => SessionInfo.parse(it));
+    const { value, status } = await this.#line.json(this.#path("sessions"), ask, (it) =>
+      SessionInfo.parse(it),
+    );
     return { info: value, replay: status === 200 };
   }
 
-  get #path(): string {
-    return `/agents/${named(AgentName, this.agent)}/sessions`;
+  async models(query: ModelQuery = {}): Promise<ModelPage> {
+    const parse = (it: unknown) => ModelPage.parse(it);
+    return (await this.#line.json(this.#path("models"), { query: { ...query } }, parse)).value;
+  }
+
+  #path(below: string): string {
+    return `/agents/${named(AgentName, this.agent)}/${below}`;
   }
 }
 

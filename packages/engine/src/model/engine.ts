@@ -3,15 +3,17 @@
 // It keeps nothing of its own. What a run has done stands in the log, so that the same command, given again after a
 // crash, goes on from there.
 
-import type { Connection, Engine, Result, Run, Work } from "@lichen/runtime";
-import { textOf } from "@lichen/wire";
+import type { Connection, Engine, ModelCatalogue, Result, Run, Work } from "@lichen/runtime";
+import { Fault, textOf } from "@lichen/wire";
 import { manualCut, summarise } from "./compaction.ts";
 import { converse } from "./converse.ts";
 import { tokensOf, tokensOfText } from "./cut.ts";
+import type { Models } from "./models.ts";
 import { defaultRetry, type RetryPolicy } from "./retry.ts";
 import {
   type CompactionPolicy,
   defaultCompaction,
+  type Definition,
   type Host,
   openTurn,
   type Turn,
@@ -20,6 +22,8 @@ import {
 export interface ModelEngineOptions extends Pick<Host, "models" | "definition" | "after"> {
   readonly retry?: Partial<RetryPolicy>;
   readonly compaction?: Partial<CompactionPolicy>;
+  /** The model and the level that the agent names now, for those who list what there is. */
+  readonly defaults?: () => Promise<Pick<Definition, "model" | "reasoning">>;
 }
 
 export function createModelEngine(options: ModelEngineOptions): Engine {
@@ -42,11 +46,40 @@ export function createModelEngine(options: ModelEngineOptions): Engine {
       eager: true,
     },
     check: (settings) => options.models.checkSettings(settings),
+    models: () => catalogue(options),
     open: (): Connection => ({
       run: (work, run) => execute(host, work, run),
       close: async () => {},
     }),
   };
+}
+
+/** What a session can be set to, and what one without settings of its own runs on. */
+async function catalogue({ models, defaults }: ModelEngineOptions): Promise<ModelCatalogue> {
+  const { model, reasoning = "off" } = (await defaults?.()) ?? {};
+  const listed = await models.listModels();
+  return {
+    models: listed.map(({ spec, name, reasoning: levels, contextWindow, isReady }) => ({
+      model: spec,
+      name,
+      // A model that does not reason takes no level but `off`.
+      reasoning: levels.some((level) => level !== "off") ? [...levels] : [],
+      contextWindow,
+      isReady,
+    })),
+    default: await defaultModel(models, model),
+    reasoning,
+  };
+}
+
+/** A model that was named stays the default also where it does not exist: its runs say so. */
+async function defaultModel(models: Models, named: string | undefined): Promise<string> {
+  try {
+    return (await models.whichModel(named)).spec;
+  } catch (error) {
+    if (named !== undefined && Fault.is(error)) return named;
+    throw error;
+  }
 }
 
 async function execute(host: Host, work: Work, run: Run): Promise<Result> {

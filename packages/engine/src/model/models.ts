@@ -38,7 +38,7 @@ export interface ModelsOptions {
   env?(name: string): string | undefined;
   /** Whether a file exists; some providers keep keys in files of their own. */
   fileExists?(path: string): Promise<boolean>;
-  /** Paces the demo model's words. */
+  /** Paces the demo model's words, and lets other work in while the catalogues are loaded. */
   readonly after?: After;
 }
 
@@ -186,8 +186,7 @@ class Registry implements Models {
   async listModels(search = ""): Promise<ListedModel[]> {
     const words = search.toLowerCase().split(/\s+/).filter(Boolean);
     const ids = [...new Set([...Object.keys(this.#config), ...Object.keys(providers)])];
-    // An entry of models.json that cannot be used hides its own models only.
-    await Promise.allSettled(ids.map((id) => this.#load(id)));
+    await this.#loadInTurn(ids);
     const ready = new Map<string, boolean>();
     for (const provider of this.#registry.getProviders())
       ready.set(provider.id, (await this.#auth(provider.id)) !== undefined);
@@ -316,6 +315,18 @@ class Registry implements Models {
       // A store that cannot be read has no key for it; the request itself tells why.
       return undefined;
     }
+  }
+
+  /** Loads what is not there yet, one after another: other work of the process goes on in between. */
+  async #loadInTurn(ids: readonly string[]): Promise<void> {
+    const { after } = this.#options;
+    for (const id of ids) {
+      if (this.#loading.has(id)) continue;
+      // An entry of models.json that cannot be used hides its own models only.
+      await this.#load(id).catch(() => {});
+      if (after) await new Promise<void>((wake) => after(0, wake));
+    }
+    await Promise.allSettled(ids.map((id) => this.#load(id)));
   }
 
   /** Whether there is such a provider; it is registered then. */

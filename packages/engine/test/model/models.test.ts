@@ -1,6 +1,11 @@
 import { InMemoryCredentialStore } from "@earendil-works/pi-ai";
 import { expect, test } from "vitest";
-import { createModels, demoSpec } from "../../src/index.ts";
+import {
+  createModelEngine,
+  createModels,
+  demoSpec,
+  type ModelEngineOptions,
+} from "../../src/index.ts";
 import { providers } from "../../src/model/providers.ts";
 
 const ollama = {
@@ -138,4 +143,70 @@ test("[E59] a login is kept in the store of credentials and taken out again", as
   await expect(all.login("grok", { prompt: async () => "", notify: () => {} })).rejects.toThrow(
     /groq/,
   );
+});
+
+/** The model engine's own word on its models. */
+function catalogue(options: Pick<ModelEngineOptions, "models" | "defaults">) {
+  const engine = createModelEngine({
+    ...options,
+    after: () => () => {},
+    definition: async () => ({ system: "", tools: [], cwd: "." }),
+  });
+  return engine.models!();
+}
+
+test("[E67] the engine tells each model's levels, window and readiness, and none where it does not reason", async () => {
+  const { models: all } = await catalogue({
+    models: models({ local: { ...ollama, apiKey: "$LOCAL_KEY" } }, { OPENAI_API_KEY: "k" }),
+  });
+  const told = (spec: string) => all.find(({ model }) => model === spec);
+  expect(told("local/llama3")).toEqual({
+    model: "local/llama3",
+    name: "llama3",
+    reasoning: [],
+    contextWindow: 128_000,
+    isReady: false,
+  });
+  expect(told(demoSpec)).toMatchObject({ reasoning: [], isReady: true });
+  const claude = told("anthropic/claude-sonnet-5-5")!;
+  expect(claude).toMatchObject({ isReady: false, reasoning: expect.arrayContaining(["high"]) });
+  expect(claude.contextWindow).toBeGreaterThan(100_000);
+  expect(all.filter(({ model }) => model.startsWith("openai/")).every((it) => it.isReady)).toBe(
+    true,
+  );
+  for (const reasoning of claude.reasoning)
+    await createModels().checkSettings({ model: claude.model, reasoning });
+});
+
+test("[E67] the default is the model that a run without a choice takes: the named one, else the best at hand", async () => {
+  const some = createModels({ env: (name) => (name === "OPENAI_API_KEY" ? "k" : undefined) });
+  expect(await catalogue({ models: some })).toMatchObject({
+    default: (await some.whichModel()).spec,
+    reasoning: "off",
+  });
+  expect(await catalogue({ models: createModels() })).toMatchObject({ default: demoSpec });
+  const named = { model: "anthropic/claude-sonnet-5-5", reasoning: "high" } as const;
+  expect(await catalogue({ models: some, defaults: async () => named })).toMatchObject({
+    default: named.model,
+    reasoning: "high",
+  });
+  const gone = async () => ({ model: "anthropic/gone" });
+  expect((await catalogue({ models: some, defaults: gone })).default).toBe("anthropic/gone");
+});
+
+test("[E68] listing for the first time loads one catalogue after another, and other work goes on in between", async () => {
+  let turns = 0;
+  const all = createModels({
+    after: (ms, wake) => {
+      turns++;
+      const timer = setTimeout(wake, ms);
+      return () => clearTimeout(timer);
+    },
+  });
+  const [first, meanwhile] = await Promise.all([all.listModels(), all.listModels("sonnet")]);
+  expect(turns).toBeGreaterThanOrEqual(Object.keys(providers).length);
+  expect(meanwhile.length).toBeGreaterThan(0);
+  const before = turns;
+  expect(await all.listModels()).toEqual(first);
+  expect(turns).toBe(before);
 });

@@ -11,6 +11,7 @@ import type {
   Json,
   JsonObject,
   Label,
+  ModelInfo,
   Partial,
   Reasoning,
   Usage,
@@ -24,8 +25,18 @@ export interface Engine {
   readonly can: EngineAbilities;
   /** Refuses (`invalid`) settings that no run could use: a model or a level that does not exist. */
   check?(settings: { model?: string; reasoning?: Reasoning }): Promise<void>;
+  /** What its sessions can be set to; left out where there is nothing to choose. */
+  models?(): Promise<ModelCatalogue>;
   /** Addresses a session. Does no I/O until `run`. */
   open(session: EngineSession, host: EngineHost): Connection;
+}
+
+/** All models of an engine, and what it takes where a session names nothing. */
+export interface ModelCatalogue {
+  readonly models: readonly ModelInfo[];
+  /** `provider/id`. */
+  readonly default?: string;
+  readonly reasoning?: Reasoning;
 }
 
 /** What a connection may do outside any run. */

@@ -4,6 +4,8 @@ import {
   type AgentInfo,
   Fault,
   type JsonObject,
+  type ModelPage,
+  type ModelQuery,
   type Reasoning,
   RequestId,
   SessionId,
@@ -12,6 +14,7 @@ import {
 } from "@lichen/wire";
 import { bindMeta, type Bound, type MetaRules } from "../admission/meta.ts";
 import type { Agent, Session } from "../api.ts";
+import { modelPage } from "./model-page.ts";
 import { parsed } from "./parsed.ts";
 import { checkSettings, type House, SessionHandle } from "./session-handle.ts";
 
@@ -105,6 +108,10 @@ export class AgentHandle implements Agent {
       await checkSettings(this.#house, this.#whose.aid, options);
     const { row, replay } = await this.#house.directory.create(this.#whose, options);
     return { info: row.info, replay };
+  }
+
+  async models(query: ModelQuery = {}): Promise<ModelPage> {
+    return modelPage(this.#house.coordinator.engineOf(this.#whose.aid), query);
   }
 
   withMeta(meta: JsonObject): Agent {

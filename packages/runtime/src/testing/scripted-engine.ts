@@ -14,6 +14,7 @@ import type {
   Engine,
   EngineAbilities,
   EngineSession,
+  ModelCatalogue,
   Outcome,
   Question,
   Result,
@@ -71,6 +72,8 @@ export type EngineScript =
 export interface ScriptedEngineOptions {
   readonly name?: string;
   readonly can?: Partial<EngineAbilities>;
+  /** What its sessions can be set to, for show: the script plays the same on each. */
+  readonly models?: ModelCatalogue;
   /** Sees every run as it begins. */
   readonly onRun?: (work: Work, run: Run) => void;
 }
@@ -80,6 +83,7 @@ export function scriptedEngine(
   script: EngineScript = [{ say: "ok" }],
   options: ScriptedEngineOptions = {},
 ): Engine {
+  const { models } = options;
   return {
     name: options.name ?? "scripted",
     can: {
@@ -88,10 +92,11 @@ export function scriptedEngine(
       resume: true,
       takeover: false,
       images: true,
-      models: false,
+      models: models !== undefined,
       eager: true,
       ...options.can,
     },
+    ...(models === undefined ? {} : { models: () => Promise.resolve(models) }),
     open: (session): Connection => ({
       run(work, run) {
         options.onRun?.(work, run);

@@ -28,6 +28,8 @@ import { Streams } from "./streams.ts";
 
 /** The version of the wire that this door speaks. */
 const wireVersion = 1;
+/** What every door can do beyond the basic routes. */
+const ownFeatures = ["models"];
 
 /** What a door needs of the one who owns the agents. */
 export interface DoorOwner {
@@ -41,7 +43,7 @@ export interface DoorOptions extends GuardOptions {
   /** Undefined while the host starts: then everything but `/health` is 503. */
   readonly owner: () => DoorOwner | undefined;
   readonly tokens: TokenBook;
-  /** What this host can do beyond the basic routes; newer clients leave out what is not named. */
+  /** What this host can do beyond its door's own features; newer clients leave out what is not named. */
   readonly features: readonly string[];
   readonly platform: Pick<Platform, "now" | "after">;
   readonly log: BugLog;
@@ -85,7 +87,12 @@ export function createDoor(options: DoorOptions): Door {
     const proof =
       challenge === undefined ? {} : { proof: await options.tokens.prove(checkNonce(challenge)) };
     return json(
-      { status, wire: wireVersion, features: options.features, ...proof },
+      {
+        status,
+        wire: wireVersion,
+        features: [...ownFeatures, ...options.features],
+        ...proof,
+      },
       status === "ok" ? 200 : 503,
     );
   };

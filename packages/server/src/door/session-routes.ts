@@ -25,6 +25,7 @@ import {
   DeleteQuery,
   EventsQuery,
   ForkBody,
+  ModelsQuery,
   NoQuery,
   ReadQuery,
   SearchQuery,
@@ -112,6 +113,16 @@ export const sessionRoutesTable: readonly Route[] = [
     },
   },
   { path: "/sessions/:session/blobs/:sha256", methods: { GET: { rights: ["read"], run: blob } } },
+  {
+    path: "/models",
+    methods: {
+      GET: {
+        rights: ["readAll"],
+        run: async ({ request, agent }) =>
+          json(await agent.models(readQuery(request, ModelsQuery))),
+      },
+    },
+  },
   { path: "/invoke", methods: { POST: { rights: ["send"], run: invokeRoute } } },
 ];
 

@@ -1,6 +1,6 @@
 // The bodies and queries of the session door, as strict schemas. Commands are in `wire`.
 
-import { EntryId, Reasoning, RequestId, SessionId } from "@lichen/wire";
+import { EntryId, ModelQuery, Reasoning, RequestId, SessionId } from "@lichen/wire";
 import * as z from "zod";
 
 const title = z
@@ -74,6 +74,7 @@ export const SearchQuery = z.strictObject({
     .refine((value) => value.isWellFormed(), "q: not well-formed Unicode"),
   limit,
 });
+export const ModelsQuery = z.strictObject({ q: ModelQuery.shape.q, limit });
 export const HealthQuery = z.strictObject({ challenge: z.string().exactOptional() });
 export const NoQuery = z.strictObject({});
 

@@ -82,28 +82,37 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     let modelsJson = first.modelsJson;
     let endpoints: readonly Diagnostic[] = [];
     let told = JSON.stringify(first.diagnostics);
+    /** The folder as it stands now: its endpoints are in use and what is wrong with it is told. */
+    const read = async () => {
+      const now = await folder.load();
+      config = now.definition.config;
+      if (now.modelsJson !== modelsJson) {
+        modelsJson = now.modelsJson;
+        endpoints = takeEndpoints(models, modelsJson);
+      }
+      const diagnostics = [...endpoints, ...now.diagnostics];
+      const found = JSON.stringify(diagnostics);
+      if (found !== told) options.onDiagnostics?.(diagnostics);
+      told = found;
+      return now.definition;
+    };
+    const defaults = () => {
+      const model = options.model ?? config.model;
+      return {
+        ...(model === undefined ? {} : { model }),
+        reasoning: config.thinkingLevel ?? "medium",
+      } as const;
+    };
     const engine = createModelEngine({
       models,
       after: options.after,
       definition: async () => {
-        const now = await folder.load();
-        config = now.definition.config;
-        if (now.modelsJson !== modelsJson) {
-          modelsJson = now.modelsJson;
-          endpoints = takeEndpoints(models, modelsJson);
-        }
-        const diagnostics = [...endpoints, ...now.diagnostics];
-        const found = JSON.stringify(diagnostics);
-        if (found !== told) options.onDiagnostics?.(diagnostics);
-        told = found;
-        const model = options.model ?? config.model;
-        return {
-          system: now.definition.instructions,
-          tools: now.definition.tools,
-          cwd,
-          ...(model === undefined ? {} : { model }),
-          reasoning: config.thinkingLevel ?? "medium",
-        };
+        const { instructions, tools } = await read();
+        return { system: instructions, tools, cwd, ...defaults() };
+      },
+      defaults: async () => {
+        await read();
+        return defaults();
       },
     });
     return {

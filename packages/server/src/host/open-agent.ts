@@ -146,6 +146,10 @@ function fromParts(options: PartsChoice): Source {
   const after = whileWorking;
   const models = options.models ?? createModels({ env: options.env ?? environment, after });
   const { instructions = "", model, thinkingLevel } = options;
+  const own = {
+    ...(model === undefined ? {} : { model }),
+    ...(thinkingLevel === undefined ? {} : { reasoning: thinkingLevel }),
+  };
   const engine =
     options.engine ??
     createModelEngine({
@@ -155,9 +159,9 @@ function fromParts(options: PartsChoice): Source {
         system: typeof instructions === "string" ? instructions : await instructions(),
         tools,
         cwd: resolve(options.cwd ?? "."),
-        ...(model === undefined ? {} : { model }),
-        ...(thinkingLevel === undefined ? {} : { reasoning: thinkingLevel }),
+        ...own,
       }),
+      defaults: async () => own,
     });
   return { agent: name, name, engine, model: () => model, close: () => {} };
 }

@@ -27,6 +27,14 @@ const rows: Row[] = [
     others: 403,
   },
   {
+    deed: "list models",
+    path: "/agents/a/models",
+    owner: 200,
+    viewer: "ok",
+    own: 403,
+    others: 403,
+  },
+  {
     deed: "follow the host",
     path: "/events",
     ask: { method: "HEAD" },

@@ -247,3 +247,34 @@ test("[I19] a workspace's agent keeps its state where the host of the same folde
   await host.close();
   await provider.close();
 });
+
+test("[I20] a folder's agent lists the models of its folder as it stands, and the default that its config names", async () => {
+  const provider = await startScriptedProvider({ script: [] });
+  using folder = new TempFolder().write({
+    "lichen.config.ts": `export default { model: "${scriptedModel}", codingTools: false };`,
+    "models.json": modelsJsonOf(provider),
+  });
+  const opened = await openAgent({ dir: folder.path, env });
+  const { agent } = opened;
+  try {
+    const one = { model: scriptedModel, contextWindow: 100_000, reasoning: [], isReady: true };
+    const page = await agent.models({ q: "SCRIPTED/" });
+    expect(page).toMatchObject({ models: [one], default: scriptedModel, reasoning: "medium" });
+    folder.write({
+      "lichen.config.ts": 'export default { model: "scripted/two", thinkingLevel: "high" };',
+      "models.json": modelsJsonOf(provider).replace('"one"', '"two"'),
+    });
+    expect(await agent.models({ q: "scripted/" })).toMatchObject({
+      models: [{ ...one, model: "scripted/two" }],
+      default: "scripted/two",
+      reasoning: "high",
+    });
+  } finally {
+    await opened.close();
+    await provider.close();
+  }
+  await using parts = await openAgent({ env, thinkingLevel: "low" });
+  const { models, ...rest } = await parts.agent.models({ limit: 1 });
+  expect(models).toMatchObject([{ model: "lichen/demo", isReady: true }]);
+  expect(rest).toEqual({ default: "lichen/demo", reasoning: "low", more: true });
+});
