@@ -1,0 +1,138 @@
+// Text from outside as lines of the screen: nothing in it steers the terminal, and no line is wider than the screen.
+
+import {
+  stripTerminalSequences,
+  truncateToWidth,
+  visibleWidth,
+  wrapTextWithAnsi,
+} from "@earendil-works/pi-tui";
+import { printable } from "../../printable.ts";
+import type { Style } from "./theme.ts";
+
+const tab = "   ";
+const invisible = /[\u061c\u200b\u200e\u200f\u2028\u2029\ufeff]/g;
+
+/** The text as a terminal may show it: no escape sequences, control or direction characters, tabs as spaces. */
+export function clean(text: string): string {
+  const shown = text.includes("\r") ? withoutOverwritten(text) : text;
+  return printable(stripTerminalSequences(shown))
+    .replace(invisible, "")
+    .replaceAll("\t", tab)
+    .toWellFormed();
+}
+
+/** The same on one line, its beginning. */
+export function cleanLine(text: string, length = 1_000): string {
+  return clean(text.slice(0, length * 2).replaceAll(/\s+/g, " "))
+    .slice(0, length)
+    .trim()
+    .toWellFormed();
+}
+
+/** What a person decides on: every character that would not be seen stands as its number. */
+export function revealed(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
+      char === "\n"
+        ? char
+        : char === "\t"
+          ? tab
+          : `\\u{${char.codePointAt(0)!.toString(16).padStart(4, "0")}}`,
+    )
+    .toWellFormed();
+}
+
+/** What a progress line has come to: the text after its last return to the line's beginning. */
+function withoutOverwritten(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => {
+      const end = line.replace(/\r+$/, "");
+      return end.slice(end.lastIndexOf("\r") + 1);
+    })
+    .join("\n");
+}
+
+/** The line, cut where it is wider than the screen. */
+export function fit(line: string, width: number, ellipsis = ""): string {
+  if (visibleWidth(line) <= width) return line;
+  for (let room = width; room > 0; room--) {
+    const cut = truncateToWidth(line, room, ellipsis);
+    if (visibleWidth(cut) <= width) return cut;
+  }
+  return "";
+}
+
+/** One row: cut with an ellipsis. */
+export function row(line: string, width: number): string {
+  if (visibleWidth(line) <= width) return line;
+  if (line.includes("\u001b")) return fit(line, width, "…");
+  // What is cut ends in a reset, which would end the style around it.
+  return `${fit(line, width - 1).replace("\u001b[0m", "")}…`;
+}
+
+/** Clean text word by word on rows of this width. */
+export function wrapped(text: string, width: number): string[] {
+  return wrapTextWithAnsi(text, Math.max(1, width));
+}
+
+/** Rows behind a mark, each cut to the screen; the mark stands before the first alone where there is another for the rest. */
+export function behind(
+  mark: string,
+  rows: readonly string[],
+  width: number,
+  rest: string = mark,
+): string[] {
+  return rows.map((it, at) => fit((at === 0 ? mark : rest) + it, width));
+}
+
+export interface Fold {
+  readonly isUnfolded: boolean;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The first and the last of the lines, and how many are left out in between. */
+export function folded<T>(
+  lines: readonly T[],
+  { isUnfolded, first, last }: Fold,
+): { head: readonly T[]; left: number; tail: readonly T[] } {
+  const left = lines.length - first - last;
+  if (isUnfolded || left <= 1) return { head: lines, left: 0, tail: [] };
+  return { head: lines.slice(0, first), left, tail: last === 0 ? [] : lines.slice(-last) };
+}
+
+export function leftOut(count: number): string {
+  return `… ${countOf(count, "line")}, ctrl+o shows all`;
+}
+
+/**
+ * Lines of clean text in a colour: folded with one row a line, unfolded with every word. What is left out is said in a
+ * colour of its own.
+ */
+export function textRows(
+  lines: readonly string[],
+  width: number,
+  fold: Fold,
+  style: Style,
+  note: Style,
+): string[] {
+  if (fold.isUnfolded) return lines.flatMap((line) => wrapped(line, width).map(style));
+  const { head, left, tail } = folded(lines, fold);
+  const styled = (line: string): string => style(row(line.slice(0, width * 8), width));
+  return [
+    ...head.map(styled),
+    ...(left > 0 ? [note(row(leftOut(left), width))] : []),
+    ...tail.map(styled),
+  ];
+}
+
+/** The lines of a text, without the empty ones at its end. */
+export function linesOf(text: string): string[] {
+  return text.replace(/\n+$/, "").split("\n");
+}
+
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
