@@ -2,8 +2,16 @@
 
 import type { CommandSpec } from "./command.ts";
 import { folder } from "./table/folder.ts";
+import { helping } from "./table/helping.ts";
+import { screen } from "./table/screen.ts";
 import { serving } from "./table/serving.ts";
 import { talking } from "./table/talking.ts";
 
 /** In the order in which help lists them. */
-export const commands: readonly CommandSpec[] = [...serving, ...talking, ...folder];
+export const commands: readonly CommandSpec[] = [
+  ...serving,
+  ...screen,
+  ...talking,
+  ...folder,
+  ...helping,
+];

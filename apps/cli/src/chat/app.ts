@@ -1,0 +1,144 @@
+// Runs the screen: from the first paint, over reaching the agent, to leaving the terminal as it was.
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { ProcessTerminal } from "@earendil-works/pi-tui";
+import { type Agent, type Client, openOutbox } from "@lichen/client";
+import { fileStorage } from "@lichen/client/node";
+import type { Terminal } from "../terminal.ts";
+import { surroundings } from "./around.ts";
+import { Chat, newSession } from "./chat.ts";
+import { Directory } from "./directory.ts";
+import { askTerminal, depthOf, firstTheme } from "./looks.ts";
+import { ModelInUse } from "./model-in-use.ts";
+import { Outgoing } from "./outgoing.ts";
+import { pickSession } from "./pickers.ts";
+import { quiet } from "./quiet.ts";
+import { Screen } from "./screen.ts";
+import { Seen } from "./seen.ts";
+import { type ThemeName, themeOf } from "./show/theme.ts";
+import { Typing, writtenIn } from "./typing.ts";
+
+export interface ChatPlace {
+  readonly client: Client;
+  readonly agent: Agent;
+  /** What stands for the host and the agent in the names of files that are kept for them. */
+  readonly key: string;
+  /** The model that the session is to use, where one was asked for. */
+  readonly model?: string | undefined;
+  /** The folder of what chats keep: what is not sent yet, and what was read. */
+  readonly keepIn: string;
+  /** Ends the way to the agent, and the host where it was opened for this. */
+  close(): Promise<void>;
+}
+
+/** One by its id; a new one, the latest active one, or one that is chosen from a list. */
+export type WhichSession = { readonly id: string } | "new" | "last" | "choose";
+
+export interface ChatOptions {
+  /** Reaches the agent; what it says meanwhile is shown. */
+  readonly reach: (say: (line: string) => void) => Promise<ChatPlace>;
+  readonly session: WhichSession;
+  readonly theme?: ThemeName | undefined;
+  /** How the session is gone on with, told on leaving. */
+  readonly again: (session: string) => string;
+}
+
+/** Answers the exit code. Rejects with what kept the agent from being reached. */
+export async function runChat(options: ChatOptions, terminal: Terminal): Promise<number> {
+  const env = process.env;
+  const model = new ModelInUse(() => chat.changed());
+  const chat: Chat = new Chat(
+    (it) =>
+      new Screen(
+        new ProcessTerminal(),
+        firstTheme(options.theme, env),
+        surroundings(it, model),
+        () => it.attempt(() => it.loadEarlier()),
+      ),
+    model,
+  );
+  new Typing(chat);
+  const { screen, notices } = chat;
+  const loud = quiet((line) => notices.say(line));
+  const leave = leavesOn(chat);
+  const clock = setInterval(() => {
+    const { view } = chat;
+    if (view?.outage !== undefined || view?.running !== undefined) screen.draw();
+  }, 1_000);
+  let place: ChatPlace | undefined;
+  try {
+    screen.tui.start();
+    screen.show(undefined, "editor");
+    if (options.theme === undefined) void adopt(chat);
+    const reaching = options
+      .reach((line) => notices.say(line))
+      .then((reached) => {
+        place = reached;
+        return begin(chat, model, reached, options);
+      });
+    await Promise.race([reaching, chat.leaving.promise]);
+    await chat.leaving.promise;
+    // A way that is only just being made is ended too.
+    await reaching.catch(() => undefined);
+    return 0;
+  } finally {
+    clearInterval(clock);
+    screen.tui.stop({ preserveScreen: true });
+    await chat.close();
+    await place?.close();
+    loud();
+    leave();
+    const session = chat.view?.session.session;
+    if (session !== undefined) terminal.say(`To go on: ${options.again(session)}`);
+  }
+}
+
+async function begin(
+  chat: Chat,
+  model: ModelInUse,
+  place: ChatPlace,
+  options: ChatOptions,
+): Promise<void> {
+  const { client, agent, keepIn, key } = place;
+  const name = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  const folder = join(keepIn, name);
+  const seen = await Seen.open(join(folder, "seen.json"), new Date());
+  const outbox = await openOutbox({ client, storage: fileStorage(join(folder, "outbox")) });
+  for (const damaged of outbox.damaged)
+    chat.notices.say(`A message that was kept cannot be read, and stays: ${damaged}`, "error");
+  const directory = new Directory(client, agent.agent, seen, () => chat.changed());
+  const info = await agent.info();
+  const session = await sessionOf(agent, options.session);
+  const outgoing = new Outgoing(outbox, agent.agent);
+  model.begin(agent);
+  chat.begin({ client, agent, name: info.name, outgoing, seen, directory }, session);
+  if (options.session === "choose") pickSession(chat);
+  if (place.model !== undefined) await chat.setModel(place.model);
+  await chat.following?.opened;
+  for (const text of writtenIn(chat)) chat.screen.editor.addToHistory(text);
+}
+
+async function sessionOf(agent: Agent, wanted: WhichSession): Promise<string> {
+  if (typeof wanted === "object") return wanted.id;
+  if (wanted !== "last") return newSession();
+  const { sessions } = await agent.sessions({ limit: 1 });
+  return sessions[0]?.session ?? newSession();
+}
+
+/** Takes the colours that suit the terminal's background. */
+async function adopt(chat: Chat): Promise<void> {
+  const name = await askTerminal(chat.screen.tui);
+  if (name !== undefined && name !== chat.screen.theme.name)
+    chat.screen.theme = themeOf(name, depthOf(process.env));
+}
+
+/** A signal to end leaves as a person would; the answer forgets about it. */
+function leavesOn(chat: Chat): () => void {
+  const leave = (): void => chat.leave();
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, leave);
+  return () => {
+    for (const signal of signals) process.off(signal, leave);
+  };
+}

@@ -1,0 +1,172 @@
+// What a person sends from the screen: through the outbox, so that neither a lost connection nor a killed screen loses
+// a message or sends it twice; and how a message is taken back.
+
+import { randomUUID } from "node:crypto";
+import type { Outbox, OutboxEvent, OutboxItem } from "@lichen/client";
+import { type BlobRef, Fault, known, type PendingCommand, type Text } from "@lichen/wire";
+import type { Attachment } from "./attachments.ts";
+import type { Following } from "./following.ts";
+import type { QueuedLine } from "./show/queue.ts";
+
+export interface Message {
+  readonly text: string;
+  readonly images?: readonly Pick<Attachment, "mimeType" | "data">[];
+  readonly delivery?: "follow_up" | "steer";
+}
+
+/** What came back of a message: to be written on, or the reason why nothing did. */
+export type TakenBack =
+  | {
+      readonly text: string;
+      readonly images: readonly { readonly mimeType: string; readonly data: Uint8Array }[];
+    }
+  | { readonly reason: string };
+
+export class Outgoing {
+  readonly #outbox: Outbox;
+  readonly #agent: string;
+
+  constructor(outbox: Outbox, agent: string) {
+    this.#outbox = outbox;
+    this.#agent = agent;
+  }
+
+  /** Settles when the message is kept: from then on it is sent, whatever happens. */
+  async send(session: string, { text, images = [], delivery }: Message): Promise<void> {
+    await this.#outbox.add({
+      agent: this.#agent,
+      session,
+      command: { type: "prompt", text, ...(delivery === undefined ? {} : { delivery }) },
+      images,
+    });
+  }
+
+  /** A note into the conversation, which starts no run. */
+  async note(session: string, text: string): Promise<void> {
+    await this.#outbox.add({ agent: this.#agent, session, command: { type: "line", text } });
+  }
+
+  async compact(session: string, instructions: string): Promise<void> {
+    await this.#outbox.add({
+      agent: this.#agent,
+      session,
+      command: { type: "compact", ...(instructions === "" ? {} : { instructions }) },
+    });
+  }
+
+  subscribe(listener: (event: OutboxEvent) => void): void {
+    this.#outbox.subscribe(listener);
+  }
+
+  /** What waits, in the order in which it goes: first what the host has queued, then what it has not got. */
+  lines(session: string, queue: readonly PendingCommand[]): QueuedLine[] {
+    const here = this.#items(session);
+    return [
+      ...queue.map(({ text, type }): QueuedLine => ({
+        text: type === "compact" ? "compact the conversation" : text,
+        state: "queued",
+      })),
+      ...here.map((item): QueuedLine => ({
+        text: wordsOf(item),
+        state: item.state === "set_aside" ? "failed" : "sending",
+        ...(item.reason === undefined ? {} : { reason: item.reason.message }),
+      })),
+    ];
+  }
+
+  /** Messages that the host refused for good, of other sessions than this one. */
+  refusedElsewhere(session: string): readonly OutboxItem[] {
+    return this.#outbox.items.filter(
+      (item) => item.session !== session && item.state === "set_aside",
+    );
+  }
+
+  /** Takes the newest message that has not run back. Undefined where there is none. */
+  async takeBack(following: Following): Promise<TakenBack | undefined> {
+    const { session } = following;
+    const item = this.#items(session.id).at(-1);
+    if (item !== undefined) return this.#fromOutbox(item);
+    const pending = following.view?.queue.at(-1);
+    return pending === undefined ? undefined : fromQueue(following, pending);
+  }
+
+  /** Sends the oldest message of the session that was refused once more. */
+  async retry(session: string): Promise<boolean> {
+    const item = this.#items(session).find(({ state }) => state === "set_aside");
+    if (item !== undefined) await this.#outbox.retry(item.id);
+    return item !== undefined;
+  }
+
+  /** Tries again now what waits for a better time. */
+  wake(): void {
+    this.#outbox.wake();
+  }
+
+  close(): Promise<void> {
+    return this.#outbox.close();
+  }
+
+  #items(session: string): readonly OutboxItem[] {
+    return this.#outbox.items.filter(
+      (item) => item.agent === this.#agent && item.session === session,
+    );
+  }
+
+  async #fromOutbox({ id, state }: OutboxItem): Promise<TakenBack> {
+    const draft = await this.#outbox.draft(id);
+    if (draft === undefined) return { reason: "It was sent already." };
+    const { command, images } = draft;
+    const text = command.type === "prompt" || command.type === "line" ? command.text : "";
+    if (state === "waiting" || state === "withdrawing") {
+      const recall = await this.#outbox.recall(id);
+      if (recall.status === "sent") return { reason: "It runs already: stop it with esc." };
+    }
+    await this.#outbox.discard(id);
+    return { text, images };
+  }
+}
+
+async function fromQueue(following: Following, pending: PendingCommand): Promise<TakenBack> {
+  const { session } = following;
+  const { commandId } = pending;
+  // Read before the cancellation: the entry may leave what is loaded.
+  const queued = following.queuedEntry(commandId);
+  const requestId = `recall-${randomUUID()}`;
+  const receipt = await session.send({ type: "cancel", requestId, commandId, onlyIfPending: true });
+  if (receipt.status === "too_late") return { reason: "It runs already: stop it with esc." };
+  const entry = queued && known(queued);
+  if (entry?.kind !== "command.queued") return { text: pending.text, images: [] };
+  const { text, images = [] } = entry.data;
+  const found = await Promise.all(images.map(async (image) => bytesOf(following, image)));
+  return {
+    text: await wholeText(following, text),
+    images: found.filter((image) => image !== undefined),
+  };
+}
+
+async function wholeText(following: Following, text: Text): Promise<string> {
+  if (typeof text === "string") return text;
+  const found = await bytesOf(following, text);
+  if (found === undefined)
+    throw new Fault("unavailable", "The text is kept in the log, but cannot be read now.");
+  return new TextDecoder().decode(found.data);
+}
+
+async function bytesOf(following: Following, { blob, mimeType }: BlobRef) {
+  const found = await following.session.blob(blob);
+  return found && { mimeType, data: found.bytes };
+}
+
+function wordsOf({ command }: OutboxItem): string {
+  switch (command.type) {
+    case "prompt":
+    case "line":
+      return command.text;
+    case "compact":
+      return "compact the conversation";
+    case "abort":
+    case "answer":
+    case "cancel":
+      return command.type;
+  }
+}

@@ -1,0 +1,33 @@
+// Commands that take over the terminal.
+
+import type { CommandSpec, OptionSpec } from "../command.ts";
+import { dir, model, state } from "./shared.ts";
+
+const choosing: readonly OptionSpec[] = [
+  { name: "session", value: "id", summary: "the conversation to go on with (default: a new one)" },
+  { name: "continue", summary: "go on with the latest active one" },
+  { name: "resume", summary: "choose one from a list" },
+];
+const theme: OptionSpec = {
+  name: "theme",
+  value: "dark|light",
+  summary: "the colours, before LICHEN_THEME and what the terminal says of its background",
+  refuse: (value) =>
+    value === "dark" || value === "light" ? undefined : `takes dark or light, not "${value}"`,
+};
+
+export const screen: readonly CommandSpec[] = [
+  {
+    name: "chat",
+    summary: "talk to an agent on the whole terminal",
+    details: [
+      "Uses the host that `lichen start` runs for this folder; where none answers, it opens the store itself. What is " +
+        "sent is kept until the host has it: a killed screen or a lost connection loses no message and sends none twice. " +
+        "/help lists the keys and commands.",
+    ],
+    arguments: [dir],
+    options: [...choosing, model, theme, state],
+    examples: ["lichen chat", "lichen chat examples/notes --continue"],
+    load: () => import("../command/chat.ts"),
+  },
+];
