@@ -30,4 +30,31 @@ export const screen: readonly CommandSpec[] = [
     examples: ["lichen chat", "lichen chat examples/notes --continue"],
     load: () => import("../command/chat.ts"),
   },
+  {
+    name: "attach",
+    summary: "the same on a host at an address, on this computer or another",
+    details: [
+      "The host must prove that it knows its token before it is told anything. The token is read from --token-file, " +
+        "else from LICHEN_TOKEN, else asked for. Between computers use a tunnel or a mesh: what goes over plain HTTP " +
+        "can be read on the way.",
+    ],
+    arguments: [
+      {
+        name: "url",
+        summary: "where the host listens, such as http://127.0.0.1:7387",
+        required: true,
+      },
+      { name: "agent", summary: "which agent, where the host has several", required: false },
+    ],
+    options: [
+      ...choosing,
+      theme,
+      { name: "token-file", value: "path", summary: "a file that holds the host's token" },
+    ],
+    examples: [
+      "lichen attach http://127.0.0.1:7387",
+      "LICHEN_TOKEN=… lichen attach https://host.example my-agent --continue",
+    ],
+    load: () => import("../command/attach.ts"),
+  },
 ];
