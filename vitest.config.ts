@@ -26,15 +26,24 @@ export default defineConfig({
           ...onNode,
           name: "node",
           include: [`${everywhere}/*.test.ts`, "test/**/*.test.ts"],
-          exclude: ["**/*.{sandbox,page,terminal}.test.ts"],
+          exclude: ["**/*.{sandbox,page,terminal,zsh,fish}.test.ts"],
         },
       },
       ...withProgram("bwrap", "bubblewrap", {
         test: { ...onNode, name: "sandbox", include: [`${everywhere}/*.sandbox.test.ts`] },
       }),
       ...withProgram("tmux", "tmux", {
-        test: { ...onNode, name: "terminal", include: [`${everywhere}/*.terminal.test.ts`] },
+        test: {
+          ...onNode,
+          name: "terminal",
+          include: [`${everywhere}/*.terminal.test.ts`, "test/*.terminal.test.ts"],
+        },
       }),
+      ...["zsh", "fish"].flatMap((shell) =>
+        withProgram(shell, shell, {
+          test: { ...onNode, name: shell, include: [`${everywhere}/*.${shell}.test.ts`] },
+        }),
+      ),
       ...withProgram("chromium", "chromium", {
         test: { ...onNode, pool: "forks", name: "page", include: [`${everywhere}/*.page.test.ts`] },
       }),

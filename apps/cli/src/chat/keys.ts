@@ -31,7 +31,7 @@ export const otherKeys: readonly (readonly [string, string])[] = [
   ["↑ ↓", "earlier messages of yours"],
   ["page up, page down, wheel", "scroll; ctrl+home and ctrl+end go to the ends"],
   ["ctrl+↑, ctrl+↓", "the message before or after"],
-  ["ctrl+f3, ctrl+shift+f", "find on the screen"],
+  ["f3, ctrl+shift+f", "find on the screen"],
   ["tab", "complete a command or a path"],
 ];
 
@@ -42,7 +42,7 @@ export function actionOf(data: string): Action | undefined {
 /** The library's own keys, with finding within reach of terminals that cannot tell ctrl+shift. */
 export function libraryKeys(): KeybindingsManager {
   return new KeybindingsManager(TUI_KEYBINDINGS, {
-    "tui.altScreen.search": ["ctrl+shift+f", "ctrl+f3", "f3"],
+    "tui.altScreen.search": ["ctrl+shift+f", "f3"],
     "tui.altScreen.searchNext": ["enter", "f3"],
   });
 }

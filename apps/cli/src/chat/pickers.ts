@@ -36,7 +36,7 @@ export function pickModel(chat: Chat): void {
       return models.map(({ model, name, isReady }) => ({
         value: model,
         label: model,
-        description: `${name ?? ""}${isReady ? "" : " (no key for it)"}`.trim(),
+        description: isReady ? (name ?? "") : "no key for it",
       }));
     },
     choose: ({ value }) => {

@@ -12,6 +12,8 @@ import { pickModel, pickSession } from "./pickers.ts";
 
 const pasteStart = "\u001b[200~";
 const pasteEnd = "\u001b[201~";
+/** What works while something is chosen from. */
+const whileChoosing: ReadonlySet<Action> = new Set(["clear", "redraw", "unfold"]);
 /** Within it a second ctrl+c leaves. */
 const againMs = 2_000;
 
@@ -38,8 +40,8 @@ export class Typing {
     if (action === undefined) return false;
     if (action === "clear" && tui.hasActiveSelection()) return false;
     // What is open has its own escape, enter and tab.
-    const isOpen = chat.choosing !== undefined || chat.asking.hasFocus;
-    if (isOpen && action !== "clear" && action !== "redraw" && action !== "unfold") return false;
+    if (chat.choosing !== undefined && !whileChoosing.has(action)) return false;
+    if (chat.asking.hasFocus && (action === "stop" || action === "answer")) return false;
     const isCompleting = editor.isShowingAutocomplete();
     if (isCompleting && (action === "stop" || action === "answer")) return false;
     if ((action === "answer" || action === "leave") && editor.getText() !== "") return false;
