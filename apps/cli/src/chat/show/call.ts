@@ -86,7 +86,7 @@ function headline(
   return row(words + shown + end, width);
 }
 
-const tellingKeys = ["command", "path", "file", "pattern", "query", "url", "name", "description"];
+const tellingKeys = ["command", "pattern", "path", "file", "query", "url", "name", "description"];
 
 /** The argument that says most, on one line. */
 function tellingOf(input: Json | undefined): string {

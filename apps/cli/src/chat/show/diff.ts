@@ -1,6 +1,6 @@
 // What an edit changes, line by line: removed and added, numbered where the numbers are known.
 
-import { clean, type Fold, folded, leftOut, row, wrapped } from "./lines.ts";
+import { beginning, clean, type Fold, folded, leftOut, row, wrapped } from "./lines.ts";
 import type { Theme } from "./theme.ts";
 
 export interface DiffLine {
@@ -126,7 +126,7 @@ function rowsOf(
   const style = sign === "+" ? theme.added : sign === "-" ? theme.removed : theme.dim;
   const room = Math.max(1, width - numbered.length - 2);
   const whole = seen(text);
-  const rows = fold.isUnfolded ? wrapped(whole, room) : wrapped(whole.slice(0, room * 8), room);
+  const rows = fold.isUnfolded ? wrapped(whole, room) : wrapped(beginning(whole, room * 8), room);
   const shown = fold.isUnfolded || rows.length <= 3 ? rows : [...rows.slice(0, 2), "…"];
   return shown.map((it, at) =>
     at === 0

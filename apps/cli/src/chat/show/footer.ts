@@ -47,7 +47,10 @@ export function footerLines(footer: Footer, theme: Theme, width: number): string
     part(cleanLine(agent, 80), 2, theme.accent),
     part(cleanLine(session, 200), 3),
     part(model === undefined ? "" : cleanLine(model, 80), 1),
-    part(reasoning === undefined || reasoning === "off" ? "" : `thinks ${reasoning}`, 4),
+    part(
+      reasoning === undefined || reasoning === "off" ? "" : `thinks ${cleanLine(reasoning, 20)}`,
+      4,
+    ),
   ];
   const second = [
     part(

@@ -122,7 +122,6 @@ function questionLines(question: QuestionView, look: Look): string[] {
     ...(question.description === undefined ? [] : linesOf(clean(textIn(question.description)))),
     ...questionTexts(question.questions).map(({ text }) => text),
   ];
-  const by = question.by === undefined ? "" : ` · ${cleanLine(question.by, 80)}`;
   const answer = answersOf(question);
   const message = question.message === undefined ? "" : clean(textIn(question.message));
   return [
@@ -146,7 +145,9 @@ function questionLines(question: QuestionView, look: Look): string[] {
           look,
           theme.dim,
         )),
-    ...(by === "" ? [] : [theme.dim(row(`  ${by.slice(3)}`, width))]),
+    ...(question.by === undefined
+      ? []
+      : [theme.dim(row(`  ${cleanLine(question.by, 80)}`, width))]),
   ];
 }
 

@@ -6,6 +6,7 @@ import {
   visibleWidth,
   wrapTextWithAnsi,
 } from "@earendil-works/pi-tui";
+import { cut } from "@lichen/wire";
 import { printable } from "../../printable.ts";
 import type { Style } from "./theme.ts";
 
@@ -23,10 +24,7 @@ export function clean(text: string): string {
 
 /** The same on one line, its beginning. */
 export function cleanLine(text: string, length = 1_000): string {
-  return clean(text.slice(0, length * 2).replaceAll(/\s+/g, " "))
-    .slice(0, length)
-    .trim()
-    .toWellFormed();
+  return cut(clean(cut(text, length * 2).replaceAll(/\s+/g, " ")), length).trim();
 }
 
 /** What a person decides on: every character that would not be seen stands as its number. */
@@ -58,8 +56,8 @@ function withoutOverwritten(text: string): string {
 export function fit(line: string, width: number, ellipsis = ""): string {
   if (visibleWidth(line) <= width) return line;
   for (let room = width; room > 0; room--) {
-    const cut = truncateToWidth(line, room, ellipsis);
-    if (visibleWidth(cut) <= width) return cut;
+    const shorter = truncateToWidth(line, room, ellipsis);
+    if (visibleWidth(shorter) <= width) return shorter;
   }
   return "";
 }
@@ -70,6 +68,11 @@ export function row(line: string, width: number): string {
   if (line.includes("\u001b")) return fit(line, width, "…");
   // What is cut ends in a reset, which would end the style around it.
   return `${fit(line, width - 1).replace("\u001b[0m", "")}…`;
+}
+
+/** The line, or as much of its beginning and an ellipsis: what is shown of a huge line costs no more than that. */
+export function beginning(line: string, units: number): string {
+  return line.length <= units ? line : `${cut(line, units)}…`;
 }
 
 /** Clean text word by word on rows of this width. */
@@ -120,7 +123,7 @@ export function textRows(
 ): string[] {
   if (fold.isUnfolded) return lines.flatMap((line) => wrapped(line, width).map(style));
   const { head, left, tail } = folded(lines, fold);
-  const styled = (line: string): string => style(row(line.slice(0, width * 8), width));
+  const styled = (line: string): string => style(row(beginning(line, width * 8), width));
   return [
     ...head.map(styled),
     ...(left > 0 ? [note(row(leftOut(left), width))] : []),

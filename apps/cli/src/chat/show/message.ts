@@ -124,7 +124,9 @@ export function thinkingLines(text: string, look: Look, tail: number): string[] 
       "",
     ];
   if (tail > 0) {
-    const rows = lines.slice(-tail).flatMap((line) => wrapped(line.slice(-room * tail), room));
+    const rows = lines
+      .slice(-tail)
+      .flatMap((line) => wrapped(line.slice(-room * tail).replace(/^[\udc00-\udfff]/, ""), room));
     return behind("· ", rows.slice(-tail).map(style), width, margin);
   }
   const more = lines.length > 1 ? theme.dim(` (${countOf(lines.length, "line")}, ctrl+o)`) : "";

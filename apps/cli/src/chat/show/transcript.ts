@@ -74,6 +74,20 @@ export class Transcript implements Component {
       this.#lines = undefined;
   }
 
+  /** Shows nothing, until the next view. */
+  clear(): void {
+    this.#view = undefined;
+    this.#lines = undefined;
+  }
+
+  /** The line that the item from this entry begins at, as it was drawn last; undefined where it is not shown. */
+  lineOf(seq: number): number | undefined {
+    this.render(Math.max(1, this.#width));
+    // What a call put out stands with the message that called: the last one before it.
+    const index = this.#drawn.findLastIndex(({ item }) => item.seq <= seq);
+    return this.#starts[index];
+  }
+
   /** Draws everything anew at the next `render`. */
   invalidate(): void {
     this.#drawn = [];
