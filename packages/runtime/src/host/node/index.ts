@@ -3,3 +3,4 @@ export { makeFolder, toSystemRefusal } from "./folder.ts";
 export { acquireLease, type Lease } from "./lease.ts";
 export { nodePlatform } from "./platform.ts";
 export { openSql, type SqlFile, type SqlOptions } from "./sql.ts";
+export { type SalvagedSession, type SalvageReport, salvageStore } from "./salvage/salvage.ts";

@@ -1,0 +1,371 @@
+// One session written anew from its entries: its row and its commands, calls and approvals are what the log says.
+//
+//   Entries are added in order, without a gap. A parent that is gone is none: the branch begins there.
+//   What only a row holds and no entry (a step's uncounted usage, that a run was drained) begins anew.
+
+import {
+  addUsage,
+  type EntryData,
+  type JsonObject,
+  type Kind,
+  known,
+  type KnownEntry,
+  noUsage,
+  projectSession,
+  type SessionInfo,
+  type Usage,
+  type WorkType,
+} from "@lichen/wire";
+import type { EntryRow } from "../../../log/entry-log.ts";
+import { touchSearch } from "../../../log/search.ts";
+import { instant } from "../../../store/ground.ts";
+import { eidOf, idOf, parseId, seqOf, sidOf } from "../../../store/keys.ts";
+import type { Sql } from "../../../store/sql.ts";
+
+export interface RebuiltCommand {
+  readonly seq: number;
+  readonly type: WorkType;
+  readonly delivery: string | null;
+  readonly request: string | null;
+  readonly identity: string | null;
+  state: "queued" | "running" | "joined" | "settled";
+  started: number | null;
+  joined: number | null;
+  cancelled: number | null;
+  settled: number | null;
+  recoveries: number;
+  calls: number;
+  usage: Usage;
+}
+
+interface RebuiltCall {
+  readonly assistant: number;
+  readonly position: number;
+  readonly command: number;
+  readonly label: string;
+  readonly isReplaySafe: boolean;
+  readonly started: number | null;
+  readonly data: EntryData["call.started"] | undefined;
+  outcome: number | null;
+}
+
+interface RebuiltApproval {
+  readonly seq: number;
+  readonly command: number;
+  readonly expiresAt: number;
+  state: "pending" | "allowed" | "denied" | "withdrawn" | "expired";
+  answer: number | null;
+}
+
+export interface SessionStart {
+  readonly sid: number;
+  readonly aid: number;
+  readonly key: string;
+  /** The session before its first entry. */
+  readonly info: SessionInfo;
+  readonly forkedFrom: number | null;
+}
+
+export interface Lineage {
+  /** The row key behind an id, where that entry is in the new store. */
+  eidOfId(id: string): number | undefined;
+  has(eid: number): boolean;
+}
+
+const inTree: ReadonlySet<string> = new Set<Kind>([
+  "message.user",
+  "message.assistant",
+  "message.tool",
+  "line",
+  "compaction",
+]);
+
+export class RebuiltSession {
+  readonly start: SessionStart;
+  readonly commands = new Map<number, RebuiltCommand>();
+  readonly #sql: Sql;
+  readonly #lineage: Lineage;
+  readonly #calls = new Map<string, RebuiltCall>();
+  readonly #approvals = new Map<number, RebuiltApproval>();
+  #info: SessionInfo;
+  #leaf: number | null;
+  #tools: string | null = null;
+  #lastAt: number | undefined;
+
+  constructor(sql: Sql, lineage: Lineage, start: SessionStart) {
+    this.#sql = sql;
+    this.#lineage = lineage;
+    this.start = start;
+    this.#info = start.info;
+    this.#leaf = start.forkedFrom;
+  }
+
+  get info(): SessionInfo {
+    return this.#info;
+  }
+
+  /** Takes the next entry. Throws where its data is none that its kind can have; nothing is taken then. */
+  add(row: EntryRow): void {
+    const { sid, key } = this.start;
+    const seq = seqOf(row.eid);
+    if (seq !== this.#info.head + 1) throw new RangeError("an entry is not the next one");
+    const data = JSON.parse(row.data) as JsonObject;
+    const entry = {
+      seq,
+      id: idOf("ent", key, seq),
+      at: instant(row.at),
+      kind: row.kind,
+      ...(row.command === null ? {} : { commandId: idOf("cmd", key, row.command) }),
+      data,
+    };
+    const info = projectSession(this.#info, entry);
+    if (![info.pending, info.approvals, info.turns, info.usage.input].every(Number.isFinite))
+      throw new RangeError("an entry's data does not fit its kind");
+    this.#derive(row, known(entry));
+    const isKept =
+      row.parent !== null && (this.#isOwn(row.parent, seq) || this.#lineage.has(row.parent));
+    this.#sql.run(
+      "insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      eidOf(sid, seq),
+      row.at,
+      row.kind,
+      row.command,
+      row.request,
+      isKept ? row.parent : null,
+      row.author,
+      row.data,
+      row.meta,
+    );
+    this.#info = info;
+    this.#lastAt = row.at;
+    if (inTree.has(row.kind)) this.#leaf = row.eid;
+  }
+
+  /** Writes a further entry, which the lost log had not. */
+  append<K extends Kind>(
+    kind: K,
+    data: EntryData[K],
+    by: { readonly at: number; readonly command?: number; readonly author?: string },
+  ): void {
+    const command = by.command === undefined ? undefined : this.commands.get(by.command);
+    this.add({
+      eid: eidOf(this.start.sid, this.#info.head + 1),
+      at: by.at,
+      kind,
+      command: by.command ?? null,
+      request: kind === "run.settled" ? (command?.request ?? null) : null,
+      parent: inTree.has(kind) ? this.#leaf : null,
+      author: by.author ?? null,
+      data: JSON.stringify(data),
+      meta: null,
+    });
+  }
+
+  /** Calls of a command that were begun and have no outcome. */
+  openCalls(command: number): EntryData["call.started"][] {
+    return [...this.#calls.values()].flatMap((call) =>
+      call.command === command && call.outcome === null && call.data ? [call.data] : [],
+    );
+  }
+
+  pendingApprovals(command: number): string[] {
+    return [...this.#approvals.values()]
+      .filter((approval) => approval.command === command && approval.state === "pending")
+      .map((approval) => idOf("apr", this.start.key, approval.seq));
+  }
+
+  /** Writes the rows that are derived from the entries, and the session's own. */
+  write(rest: {
+    readonly settings: Pick<SessionInfo, "title" | "model" | "reasoning">;
+    readonly tools: string | null;
+    readonly lastAt: number;
+    readonly deleted: number;
+    readonly approvalNames: ReadonlyMap<number, string>;
+  }): void {
+    const { sid, aid, key, forkedFrom } = this.start;
+    const info = { ...this.#info, ...rest.settings };
+    this.#sql.run(
+      `insert into session (sid, aid, id, key, epoch, head, leaf, last_at, state, info, forked_from, forked_sid, tools, deleted)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      sid,
+      aid,
+      info.session,
+      key,
+      info.epoch,
+      info.head,
+      this.#leaf,
+      this.#lastAt ?? rest.lastAt,
+      info.state,
+      JSON.stringify(info),
+      forkedFrom,
+      forkedFrom === null ? null : sidOf(forkedFrom),
+      rest.tools ?? this.#tools,
+      rest.deleted,
+    );
+    for (const command of this.commands.values()) this.#writeCommand(command);
+    for (const call of this.#calls.values())
+      this.#sql.run(
+        "insert into call values (?, ?, ?, ?, ?, ?, ?)",
+        call.assistant,
+        call.position,
+        eidOf(sid, call.command),
+        call.label,
+        call.isReplaySafe ? 1 : 0,
+        call.started,
+        call.outcome,
+      );
+    for (const approval of this.#approvals.values()) {
+      const asked = eidOf(sid, approval.seq);
+      this.#sql.run(
+        "insert into approval values (?, ?, ?, ?, ?, ?)",
+        asked,
+        eidOf(sid, approval.command),
+        rest.approvalNames.get(asked) ?? `lost:${approval.seq}`,
+        approval.state,
+        approval.expiresAt,
+        approval.answer,
+      );
+    }
+    if (info.head > 0 && rest.deleted === 0) touchSearch(this.#sql, sid);
+  }
+
+  #writeCommand(command: RebuiltCommand): void {
+    this.#sql.run(
+      `insert into command (cid, type, state, delivery, request, identity, started, joined, cancelled, settled, recoveries, calls, usage)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      eidOf(this.start.sid, command.seq),
+      command.type,
+      command.state,
+      command.delivery,
+      command.request,
+      command.identity,
+      command.started,
+      command.joined,
+      command.cancelled,
+      command.settled,
+      command.recoveries,
+      command.calls,
+      JSON.stringify(command.usage),
+    );
+  }
+
+  #derive(row: EntryRow, entry: KnownEntry | undefined): void {
+    if (!entry) return;
+    const { eid } = row;
+    const command = row.command === null ? undefined : this.commands.get(row.command);
+    switch (entry.kind) {
+      case "command.queued":
+        this.commands.set(entry.seq, {
+          ...{ seq: entry.seq, type: entry.data.type, delivery: entry.data.delivery ?? null },
+          ...{ request: row.request, identity: row.author, state: "queued", started: null },
+          ...{ joined: null, cancelled: null, settled: null, recoveries: 0, calls: 0 },
+          usage: noUsage,
+        });
+        break;
+      case "run.started":
+        if (command) Object.assign(command, { state: "running", started: eid });
+        break;
+      case "message.user": {
+        const run = entry.data.steers && parseId("cmd", entry.data.steers);
+        if (command && run)
+          Object.assign(command, { state: "joined", joined: eidOf(this.start.sid, run.seq) });
+        break;
+      }
+      case "command.cancelled":
+        if (command) command.cancelled = eid;
+        break;
+      case "run.recovered":
+        if (command) command.recoveries = entry.data.recoveries;
+        break;
+      case "run.settled":
+        if (command) Object.assign(command, { state: "settled", settled: eid });
+        break;
+      case "message.assistant":
+      case "compaction":
+        countStep(command, 0, entry.data.usage);
+        break;
+      case "call.started":
+        countStep(command, 1);
+        this.#takeCall(row, entry.data.assistant, entry.data.index, entry.data);
+        break;
+      case "message.tool":
+        countStep(command, 0);
+        this.#takeCall(row, entry.data.assistant, entry.data.index, undefined);
+        break;
+      case "approval.asked":
+        if (row.command !== null)
+          this.#approvals.set(entry.seq, {
+            ...{ seq: entry.seq, command: row.command, state: "pending", answer: null },
+            expiresAt: Date.parse(entry.data.expiresAt),
+          });
+        break;
+      case "approval.answered":
+        this.#decide(entry.data.approvalId, entry.data.allow ? "allowed" : "denied", eid);
+        break;
+      case "approval.withdrawn":
+        this.#decide(entry.data.approvalId, "withdrawn", null);
+        break;
+      case "approval.expired":
+        this.#decide(entry.data.approvalId, "expired", null);
+        break;
+      case "conversation.started":
+        this.#leaf = null;
+        this.#tools = null;
+        break;
+      case "session.changed": {
+        const { leaf, tools } = entry.data;
+        if (leaf !== undefined) this.#leaf = this.#eidOf(leaf, entry.seq) ?? null;
+        if (tools !== undefined) this.#tools = JSON.stringify(tools);
+        break;
+      }
+      case "line":
+        break;
+    }
+  }
+
+  #takeCall(
+    row: EntryRow,
+    id: string,
+    position: number,
+    started: EntryData["call.started"] | undefined,
+  ): void {
+    const assistant = this.#eidOf(id, seqOf(row.eid));
+    if (assistant === undefined || row.command === null) return;
+    const key = `${assistant} ${position}`;
+    const known = this.#calls.get(key);
+    if (!started && known) {
+      known.outcome = row.eid;
+      return;
+    }
+    this.#calls.set(key, {
+      ...{ assistant, position, command: row.command, data: started },
+      label: started?.label ?? "read",
+      isReplaySafe: started?.replaySafe ?? true,
+      started: started ? row.eid : null,
+      outcome: started ? (known?.outcome ?? null) : row.eid,
+    });
+  }
+
+  #decide(id: string, state: RebuiltApproval["state"], answer: number | null): void {
+    const approval = this.#approvals.get(parseId("apr", id)?.seq ?? 0);
+    if (approval) Object.assign(approval, { state, answer });
+  }
+
+  #eidOf(id: string, before: number): number | undefined {
+    const parsed = parseId("ent", id);
+    if (parsed?.key === this.start.key)
+      return parsed.seq < before ? eidOf(this.start.sid, parsed.seq) : undefined;
+    return this.#lineage.eidOfId(id);
+  }
+
+  #isOwn(eid: number, before: number): boolean {
+    return eid >= eidOf(this.start.sid, 1) && eid < eidOf(this.start.sid, before);
+  }
+}
+
+function countStep(command: RebuiltCommand | undefined, calls: number, usage?: Usage): void {
+  if (!command) return;
+  command.recoveries = 0;
+  command.calls += calls;
+  if (usage) command.usage = addUsage(command.usage, usage);
+}
