@@ -4,7 +4,7 @@
 //   A question to a person is put to the one at this terminal; where nobody can be asked, the caller is told. That
 //   of a run which stands before this one counts as well, since this one waits for it.
 
-import { type Frame, type Session, settled } from "@lichen/client";
+import { type Frame, isReadable, type Session, settled } from "@lichen/client";
 import type { Approval, Settlement } from "@lichen/wire";
 import { approvalOf, known } from "@lichen/wire";
 import type { RunView } from "./run-view.ts";
@@ -131,7 +131,7 @@ class Asking {
         return false;
       case "entry": {
         this.#view.entry(frame.data);
-        const entry = known(frame.data);
+        const entry = isReadable(frame.data) ? known(frame.data) : undefined;
         if (entry === undefined) return false;
         if (entry.kind === "approval.asked") this.#ask(approvalOf(entry));
         if (

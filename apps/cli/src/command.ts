@@ -36,7 +36,10 @@ type Program = (input: Input, terminal: Terminal) => Promise<number>;
 /** A parsed command line, by the names of the spec. */
 export interface Input {
   argument(name: string): string | undefined;
+  /** The last one, where an option is given more than once. */
   value(name: string): string | undefined;
+  /** All of them, in their order. */
+  values(name: string): readonly string[];
   flag(name: string): boolean;
 }
 

@@ -17,6 +17,8 @@ export interface Follower {
   readonly session: Session;
   readonly input: Input;
   readonly terminal: Terminal;
+  /** Ctrl-C cancels nothing and ends the following alone; this is said then. */
+  readonly leaving?: string;
 }
 
 export interface Following {
@@ -26,20 +28,24 @@ export interface Following {
   readonly cancel: AbortSignal;
 }
 
-/** Follows what `begin` does to its end. */
+/** Follows what `begin` does to its end. Answers the exit code, which is 130 after Ctrl-C. */
 export async function followRun(
   follower: Follower,
   begin: (following: Following) => Promise<Asked>,
 ): Promise<number> {
-  const { input, terminal } = follower;
+  const { input, terminal, leaving } = follower;
   const view = new RunView(terminal);
   const cancel = new AbortController();
+  const left = Promise.withResolvers<undefined>();
   const ignoreSignals = onStopSignal(() => {
-    terminal.say("cancelling; once more to quit at once");
-    cancel.abort();
+    terminal.say(leaving ?? "cancelling; once more to quit at once");
+    if (leaving === undefined) cancel.abort();
+    else left.resolve(undefined);
   });
   try {
-    const asked = await begin({ view, decide: deciderOf(follower), cancel: cancel.signal });
+    const following = { view, decide: deciderOf(follower), cancel: cancel.signal };
+    const asked = await Promise.race([begin(following), left.promise]);
+    if (asked === undefined) return 130;
     if (asked.outcome === "waiting") return sayWaiting(asked.approval, follower);
     const { settlement } = asked;
     if (input.flag("json")) terminal.answer(`${JSON.stringify(settlement)}\n`);

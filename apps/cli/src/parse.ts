@@ -48,7 +48,7 @@ function parseCommand(command: CommandSpec, args: readonly string[]): Parsed {
       ]),
     ]),
   });
-  const values = new Map<string, string | true>();
+  const values = new Map<string, (string | true)[]>();
   const words: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional") words.push(token.value);
@@ -59,7 +59,8 @@ function parseCommand(command: CommandSpec, args: readonly string[]): Parsed {
       const names = ["help", ...command.options.map((spec) => spec.name)];
       throw refusal(command, `has no option ${token.rawName}${meant(token.name, names, "--")}`);
     }
-    values.set(option.name, valueOf(command, option, token));
+    const earlier = values.get(option.name) ?? [];
+    values.set(option.name, [...earlier, valueOf(command, option, token)]);
   }
   return { kind: "run", command, input: inputOf(command, words, values) };
 }
@@ -88,7 +89,7 @@ function valueOf(command: CommandSpec, option: OptionSpec, token: OptionToken): 
 function inputOf(
   command: CommandSpec,
   words: readonly string[],
-  values: ReadonlyMap<string, string | true>,
+  values: ReadonlyMap<string, readonly (string | true)[]>,
 ): Input {
   const required = command.arguments.filter((spec) => spec.required);
   const missing = required[words.length];
@@ -103,13 +104,12 @@ function inputOf(
   // Words that are left over after the required arguments go to the optional ones, from the first on.
   let spare = words.length - required.length;
   const given = command.arguments.filter((spec) => spec.required || spare-- > 0);
+  const texts = (name: string) => (values.get(name) ?? []).filter((value) => value !== true);
   return {
     argument: (name) => words[given.findIndex((spec) => spec.name === name)],
-    value(name) {
-      const value = values.get(name);
-      return value === true ? undefined : value;
-    },
-    flag: (name) => values.get(name) === true,
+    value: (name) => texts(name).at(-1),
+    values: texts,
+    flag: (name) => values.get(name)?.includes(true) === true,
   };
 }
 

@@ -1,5 +1,6 @@
 // The agent that a command line means, to be spoken to: in the host that serves it, or in the store opened here.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { type Agent, type Client, createClient, localClient } from "@lichen/client";
 import { connectHost } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
@@ -8,6 +9,7 @@ import { HostFetch } from "./host-fetch.ts";
 import { openLog } from "./log.ts";
 import { openOwnHost } from "./own-host.ts";
 import { onlyHost, type Place, placeOf, type Reached } from "./place.ts";
+import { oneLine } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ReachedAgent {
@@ -32,6 +34,9 @@ export interface ReachOptions {
 
 /** Less than the client's own time for an answer, so that it is told why none came. */
 const defaultPatienceMs = 25_000;
+/** How long a store that another process holds is waited for. */
+const storeMs = 5_000;
+const storePauseMs = 100;
 
 /** Throws a `Fault` where no agent can be found, or its store is held by a process that does not answer. */
 export async function reachAgent(
@@ -41,27 +46,60 @@ export async function reachAgent(
 ): Promise<ReachedAgent> {
   const found = await find(input);
   if ("address" in found) return served(found, terminal, options);
-  const connection = await connectHost(found.stateDir);
-  if (connection.found === "host") {
-    const { agentId: agent, stateDir } = found;
-    return served({ address: connection, agent, stateDir }, terminal, options);
+  const began = performance.now();
+  for (let isFirst = true; ; isFirst = false) {
+    const connection = await connectHost(found.stateDir);
+    if (connection.found === "host") {
+      const { agentId: agent, stateDir } = found;
+      return served({ address: connection, agent, stateDir }, terminal, options);
+    }
+    if (connection.found === "stranger" && isFirst) {
+      terminal.say(
+        `what listens at ${connection.url} is not this agent's host; nothing was told to it`,
+      );
+    }
+    try {
+      return await opened(found, terminal, options);
+    } catch (error) {
+      // Another command may hold the store for a moment, and a host that starts holds it before it listens.
+      const isHeld = Fault.is(error) && error.code === "unavailable";
+      if (!isHeld || connection.found === "tokenless") throw error;
+      if (performance.now() - began > storeMs) throw error;
+    }
+    await wait(storePauseMs);
   }
-  if (connection.found === "stranger") {
-    terminal.say(
-      `what listens at ${connection.url} is not this agent's host; nothing was told to it`,
-    );
-  }
-  const host = await openOwnHost(found, {
-    log: openLog(terminal, "info"),
-    ...(options.atRest === true ? { capacity: 0 } : {}),
-  });
+}
+
+async function opened(
+  place: Place,
+  terminal: Terminal,
+  { atRest = false }: ReachOptions,
+): Promise<ReachedAgent> {
+  const log = openLog(terminal, "info");
+  const host = await openOwnHost(place, { log, ...(atRest ? { capacity: 0 } : {}) });
   const client = localClient(host.owner);
+  const agent = client.agent(place.agentId);
   return {
     isShared: false,
     client,
-    agent: client.agent(found.agentId),
-    close: () => host.close({ patienceMs: 0 }),
+    agent,
+    async close() {
+      const others = atRest ? [] : await stillRunning(agent).catch(() => []);
+      await host.close({ patienceMs: 0 });
+      if (others.length > 0)
+        terminal.say(
+          `what else ran here goes on at the next \`lichen start\`: session ${others.join(", ")}`,
+        );
+    },
   };
+}
+
+/** The sessions whose run ends with this process. */
+async function stillRunning(agent: Agent): Promise<string[]> {
+  const { sessions } = await agent.sessions({ limit: 200 });
+  return sessions
+    .filter(({ state }) => state === "running")
+    .map(({ session }) => oneLine(session, 64));
 }
 
 /** The same, by the host that serves it alone, whether it runs now or only later: no store is opened here. */

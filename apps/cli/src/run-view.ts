@@ -2,29 +2,34 @@
 //
 // On a screen the answer's text is shown live on stdout; into a pipe goes the settled answer alone, once.
 
+import { isReadable } from "@lichen/client";
 import {
+  type CallBlock,
   type Entry,
+  type EntryData,
   type EntryOf,
   known,
   type Partial,
   type Settlement,
   textOf,
 } from "@lichen/wire";
-import { oneLine, printable } from "./printable.ts";
+import { LiveText } from "./live-text.ts";
+import { oneLine } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 
 export class RunView {
   readonly #terminal: Terminal;
+  /** The assistant message being written. */
+  readonly #live: LiveText;
   #commandId: string | undefined;
   #seen = 0;
-  /** Of the assistant message being written, what is on the screen. */
-  #shown = "";
   /** The last whole assistant message on the screen. */
   #last: string | undefined;
   #attempt = 0;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
+    this.#live = new LiveText(terminal);
   }
 
   follow(commandId: string): void {
@@ -37,35 +42,30 @@ export class RunView {
     const { retrying } = partial;
     if (retrying === undefined || retrying.attempt === this.#attempt) return;
     this.#attempt = retrying.attempt;
-    const { attempt, maxAttempts, delayMs, reason } = retrying;
-    this.#say(
-      `the model call failed (${oneLine(reason, 200)}); trying again in ${seconds(delayMs)} (attempt ${attempt} of ${maxAttempts})`,
-    );
+    this.#say(describeRetry(retrying));
   }
 
   entry(recorded: Entry): void {
     if (recorded.seq <= this.#seen) return;
     this.#seen = recorded.seq;
     if (recorded.commandId !== this.#commandId) return;
-    const entry = known(recorded);
+    const entry = isReadable(recorded) ? known(recorded) : undefined;
     if (entry?.kind === "message.assistant") this.#assistant(entry);
-    if (entry?.kind === "message.tool") this.#tool(entry);
+    if (entry?.kind === "message.tool") this.#say(describeOutcome(entry.data));
     if (entry?.kind === "run.recovered") this.#say("the run goes on after a restart of its host");
   }
 
   /** The answer, where it is not on the screen already. */
   settled(settlement: Settlement): void {
-    const { answer, terminal, diagnostic } = settlement;
+    const { answer } = settlement;
     if (!this.#terminal.showsLive) {
       if (answer !== "") this.#terminal.answer(ended(answer));
     } else if (answer !== "" && this.#last !== answer) {
       this.#show(answer);
-      this.#endLine();
+      this.#live.endLine();
     }
-    this.#endLine();
-    if (terminal === "completed") return;
-    const reason = diagnostic === undefined ? "" : `: ${oneLine(diagnostic, 1_024)}`;
-    this.#say(`${endings[terminal]}${reason}`);
+    this.#live.endLine();
+    if (settlement.terminal !== "completed") this.#say(describeEnd(settlement));
   }
 
   #assistant(entry: EntryOf<"message.assistant">): void {
@@ -75,38 +75,48 @@ export class RunView {
       this.#show(text);
       this.#last = text;
     }
-    this.#endLine();
+    this.#live.endLine();
     for (const block of entry.data.content) {
       if (block.type !== "call") continue;
-      this.#say(`→ ${oneLine(block.name, 64)} ${oneLine(JSON.stringify(block.input), 200)}`);
+      this.#say(describeCall(block));
     }
   }
 
-  #tool(entry: EntryOf<"message.tool">): void {
-    const { name, isError, content } = entry.data;
-    const first = content.find((block) => block.type === "text");
-    const text = first === undefined ? "" : oneLine(textOf(first.text), 200);
-    this.#say(`${isError ? "✗" : "✓"} ${oneLine(name, 64)}${text === "" ? "" : ` ${text}`}`);
-  }
-
-  /** Shows the message so far: only what the screen lacks. */
   #show(text: string): void {
-    if (!this.#terminal.showsLive) return;
-    const rest = text.startsWith(this.#shown) ? text.slice(this.#shown.length) : text;
-    if (rest === "") return;
-    this.#terminal.answer(printable(rest));
-    this.#shown = text;
-  }
-
-  #endLine(): void {
-    if (this.#shown !== "" && !this.#shown.endsWith("\n")) this.#terminal.answer("\n");
-    this.#shown = "";
+    if (this.#terminal.showsLive) this.#live.show(text);
   }
 
   #say(line: string): void {
-    this.#endLine();
+    this.#live.endLine();
     this.#terminal.say(line);
   }
+}
+
+/** Why a model is asked again, and when. */
+export function describeRetry(retrying: NonNullable<Partial["retrying"]>): string {
+  const { attempt, maxAttempts, delayMs, reason } = retrying;
+  return `the model call failed (${oneLine(reason, 200)}); trying again in ${seconds(delayMs)} (attempt ${attempt} of ${maxAttempts})`;
+}
+
+/** A tool call, on one line. */
+export function describeCall({ name, input }: CallBlock): string {
+  return `→ ${oneLine(name, 64)} ${oneLine(JSON.stringify(input), 200)}`;
+}
+
+/** What came of a tool call, on one line. */
+export function describeOutcome({ name, isError, content }: EntryData["message.tool"]): string {
+  const first = content.find((block) => block.type === "text");
+  const text = first === undefined ? "" : oneLine(textOf(first.text), 200);
+  return `${isError ? "✗" : "✓"} ${oneLine(name, 64)}${text === "" ? "" : ` ${text}`}`;
+}
+
+/** How a run ended, on one line. */
+export function describeEnd({
+  terminal,
+  diagnostic,
+}: Pick<Settlement, "terminal"> & { readonly diagnostic?: string | undefined }): string {
+  const reason = diagnostic === undefined ? "" : `: ${oneLine(diagnostic, 1_024)}`;
+  return `${endings[terminal]}${reason}`;
 }
 
 const endings: Readonly<Record<Settlement["terminal"], string>> = {

@@ -9,6 +9,7 @@ export type { Fetch } from "./http/line.ts";
 export { type LocalOwner, localClient } from "./local-client.ts";
 export type { ClientPlatform } from "./platform.ts";
 export { settled } from "./settled.ts";
+export { isReadable } from "./stream/read-entry.ts";
 export { ViewFold, viewOf } from "./view/fold.ts";
 export type * from "./view/view.ts";
 export { memoryStorage } from "./outbox/memory-storage.ts";

@@ -64,4 +64,119 @@ export const talking: readonly CommandSpec[] = [
     ],
     load: () => import("../command/approve.ts"),
   },
+  {
+    name: "send",
+    summary: "leave a message for an agent",
+    details: [
+      "Prints the command's id once the message is kept, and does not wait for its answer. Where no host runs, the " +
+        "message is kept in the store and answered once one does; with --wait it is answered here. A - as text reads " +
+        "it from stdin.",
+      "With --wait Ctrl-C ends the waiting (130) and takes nothing back: `lichen cancel` does that.",
+    ],
+    arguments: [
+      { name: "session", summary: "the conversation", required: true },
+      { name: "text", summary: "the message", required: true },
+      dir,
+    ],
+    options: [
+      { name: "new", summary: "begin the conversation if it is not there" },
+      { name: "steer", summary: "let the run that goes on take it in" },
+      { name: "line", summary: "only record it, for the next run to read" },
+      {
+        name: "image",
+        value: "path",
+        summary: "send a PNG, JPEG, GIF or WebP with it; may be given several times",
+      },
+      { name: "wait", summary: "print the answer; 1 where the run did not complete" },
+      {
+        name: "request-id",
+        value: "id",
+        summary: "a key of your own: the same again sends nothing twice",
+      },
+      state,
+      {
+        name: "json",
+        summary: "print the receipt (with --wait the settlement) as one line of JSON",
+      },
+    ],
+    examples: [
+      'lichen send weather "And tomorrow?"',
+      'lichen send weather "Look at this" --image sky.jpg --wait',
+      'git diff | lichen send review - my-agent --new --request-id "$(git rev-parse HEAD)"',
+    ],
+    load: () => import("../command/send.ts"),
+  },
+  {
+    name: "watch",
+    summary: "follow a conversation as it goes on",
+    details: [
+      "Shows messages, tools, questions and how runs end, until Ctrl-C (0, and nothing is stopped by it) or until the " +
+        "conversation is deleted. Outlives the host's restarts, and waits for a host where none runs. Without a " +
+        "session it shows a line for every change of any conversation.",
+      "A single word that begins with ./, ../ or / (or is . or ..) is the folder.",
+    ],
+    arguments: [
+      { name: "session", summary: "the conversation; all of them where left out", required: false },
+      dir,
+    ],
+    options: [
+      { name: "from-start", summary: "show first what was said so far" },
+      state,
+      { name: "json", summary: "print each frame of the stream as one line of JSON" },
+    ],
+    examples: ["lichen watch", "lichen watch weather --from-start", "lichen watch weather --json"],
+    load: () => import("../command/watch.ts"),
+  },
+  {
+    name: "cancel",
+    summary: "stop what an agent does in a conversation",
+    details: [
+      "Without a command's id it stops the run that goes on and takes back all prompts that wait. With one it stops or " +
+        "takes back that alone. Prints the ids of what was cancelled; 1 where it was too late.",
+    ],
+    arguments: [
+      { name: "session", summary: "the conversation", required: true },
+      {
+        name: "commandId",
+        summary: "what to cancel, such as cmd_3wklk58v8jrz_13",
+        required: false,
+      },
+      dir,
+    ],
+    options: [
+      { name: "only-if-pending", summary: "leave it alone once it runs" },
+      state,
+      { name: "json", summary: "print the receipt as one line of JSON" },
+    ],
+    examples: [
+      "lichen cancel weather",
+      "lichen cancel weather cmd_3wklk58v8jrz_13 --only-if-pending",
+    ],
+    load: () => import("../command/cancel.ts"),
+  },
+  {
+    name: "sessions",
+    summary: "list an agent's conversations",
+    details: [
+      "One a line, latest first: id, state, what waits, when it last changed, title or last message.",
+      "--search looks for a text in the titles and messages of the 50 latest, and shows where it stands.",
+    ],
+    arguments: [dir],
+    options: [
+      {
+        name: "limit",
+        value: "number",
+        summary: "how many at most (default: 50)",
+        refuse: (value) =>
+          /^[1-9]\d{0,5}$/.test(value)
+            ? undefined
+            : `takes a whole number from 1 on, not "${value}"`,
+      },
+      { name: "search", value: "text", summary: "only those that contain this" },
+      state,
+      { name: "json", summary: "print one array of JSON" },
+    ],
+    examples: ["lichen sessions", "lichen sessions my-agent --search invoice"],
+    load: () => import("../command/sessions.ts"),
+  },
 ];

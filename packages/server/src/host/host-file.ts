@@ -69,26 +69,58 @@ export async function connectHost(
   const file = readHostFile(stateDir);
   if (!file) return { found: "none" };
   const isTokenless = readOwnerToken(stateDir) === undefined;
+  const heard = await challengeHost(file.url, { timeoutMs });
+  if (heard.answer === "none") return { found: isTokenless ? "tokenless" : "none" };
+  // What no host of ours answers shows a stranger, token or not.
+  if (heard.answer === "endless") return { found: "stranger", url: file.url };
+  // A host whose token file went away writes it again before it answers.
+  const token = readOwnerToken(stateDir);
+  if (token === undefined) return { found: "tokenless" };
+  if (heard.answer === "foreign" || !(await heard.knows(token)))
+    return { found: "stranger", url: file.url };
+  return { found: "host", url: file.url, token, status: heard.status };
+}
+
+/** What answered a challenge. */
+export type Challenged =
+  /** Nothing: it refuses, hangs or breaks off. */
+  | { readonly answer: "none" }
+  /** More than any host answers. */
+  | { readonly answer: "endless" }
+  /** Something that no host answers. */
+  | { readonly answer: "foreign" }
+  | {
+      readonly answer: "host";
+      readonly status: string;
+      /** Whether the listener has proven to know this owner's token. */
+      knows(token: string): Promise<boolean>;
+    };
+
+/** Challenges the listener at a url: it is told a nonce and nothing else. */
+export async function challengeHost(
+  url: string,
+  { timeoutMs }: { timeoutMs: number },
+): Promise<Challenged> {
   const nonce = randomBytes(32).toString("base64url");
   let bytes: Uint8Array;
   try {
-    const response = await fetch(new URL(`/health?challenge=${nonce}`, file.url), {
+    const response = await fetch(`${url.replace(/\/+$/, "")}/health?challenge=${nonce}`, {
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),
     });
     bytes = await readCapped(response, answerCap);
   } catch (error) {
     // What refuses, hangs or breaks off is no host that runs; only an answer can show a stranger.
-    if (Fault.is(error)) return { found: "stranger", url: file.url };
-    return { found: isTokenless ? "tokenless" : "none" };
+    return { answer: Fault.is(error) ? "endless" : "none" };
   }
   const health = readHealth(bytes);
-  // A host whose token file went away writes it again before it answers.
-  const token = readOwnerToken(stateDir);
-  if (token === undefined) return { found: "tokenless" };
-  if (!health || !isEqual(health.proof, await sign(token, nonce)))
-    return { found: "stranger", url: file.url };
-  return { found: "host", url: file.url, token, status: health.status };
+  if (!health) return { answer: "foreign" };
+  const { status, proof } = health;
+  return {
+    answer: "host",
+    status,
+    knows: async (token) => isEqual(proof, await sign(token, nonce)),
+  };
 }
 
 function readHealth(bytes: Uint8Array): z.infer<typeof Health> | undefined {

@@ -21,7 +21,7 @@ export { FolderFiles, textOf } from "../folder/host/folder-files.ts";
 export { findAgent } from "../folder/host/find-agent.ts";
 export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";
 export { onStopSignal } from "./drain.ts";
-export { type Connection, connectHost, readHostFile } from "./host-file.ts";
+export { challengeHost, type Connection, connectHost, readHostFile } from "./host-file.ts";
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
 export { credentialsPath, hostsDir } from "./state-dir.ts";
 export { ownerTokenPath } from "./token.ts";

@@ -1,0 +1,73 @@
+// `lichen cancel`: ends what a session does and what waits in it, or one command of it.
+
+import { randomUUID } from "node:crypto";
+import type { Session } from "@lichen/client";
+import { CommandId } from "@lichen/wire";
+import { type Input, UsageError } from "../command.ts";
+import { onSession, sessionIdOf } from "../known-session.ts";
+import { reachAgent } from "../reach-agent.ts";
+import type { Terminal } from "../terminal.ts";
+
+export async function run(given: Input, terminal: Terminal): Promise<number> {
+  const { id, commandId, input } = understood(given);
+  const reached = await reachAgent(input, terminal, { atRest: true });
+  try {
+    const session = reached.agent.session(id);
+    return await onSession(id, () =>
+      commandId === undefined
+        ? abort(session, input, terminal)
+        : cancel(session, commandId, input, terminal),
+    );
+  } finally {
+    await reached.close();
+  }
+}
+
+/** A second word that is no command's id is the folder. */
+function understood(given: Input): { id: string; commandId: string | undefined; input: Input } {
+  const id = sessionIdOf(given.argument("session") ?? "", "cancel");
+  const second = given.argument("commandId");
+  const isId = second === undefined || CommandId.safeParse(second).success;
+  if (!isId && given.argument("dir") !== undefined)
+    throw new UsageError(`cancel: "${second}" is no command's id, which begins cmd_`, "cancel");
+  const commandId = isId ? second : undefined;
+  if (commandId === undefined && given.flag("only-if-pending"))
+    throw new UsageError("cancel: --only-if-pending needs a <commandId>", "cancel");
+  if (isId) return { id, commandId, input: given };
+  const argument = (name: string) => (name === "dir" ? second : undefined);
+  return { id, commandId, input: { ...given, argument } };
+}
+
+async function abort(session: Session, input: Input, terminal: Terminal): Promise<number> {
+  const receipt = await session.send({ type: "abort", requestId: `abort:${randomUUID()}` });
+  const cancelled = receipt.cancelled ?? [];
+  if (input.flag("json")) terminal.answer(`${JSON.stringify(receipt)}\n`);
+  else if (cancelled.length === 0)
+    terminal.say(`nothing runs in session ${session.id}, and nothing waits to run`);
+  else for (const commandId of cancelled) terminal.answer(`${commandId}\n`);
+  return 0;
+}
+
+async function cancel(
+  session: Session,
+  commandId: string,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
+  const onlyIfPending = input.flag("only-if-pending");
+  const receipt = await session.send({
+    type: "cancel",
+    requestId: `cancel:${randomUUID()}`,
+    commandId,
+    ...(onlyIfPending ? { onlyIfPending } : {}),
+  });
+  const isTooLate = receipt.status === "too_late";
+  if (input.flag("json")) terminal.answer(`${JSON.stringify(receipt)}\n`);
+  else if (!isTooLate) terminal.answer(`${commandId}\n`);
+  if (!isTooLate) return 0;
+  const reason = onlyIfPending
+    ? "it has begun, or has ended already"
+    : "it has ended already, or is part of another command's run";
+  terminal.say(`lichen: ${commandId} was not cancelled: ${reason}`);
+  return 1;
+}

@@ -1,0 +1,98 @@
+// `lichen send`: a message admitted to a session, without or with waiting for its end.
+
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { text as readAll } from "node:stream/consumers";
+import type { Session } from "@lichen/client";
+import { type Command, Fault, imageTypeOf, type InlineImage, RequestId } from "@lichen/wire";
+import { attend } from "../ask.ts";
+import { type Input, UsageError } from "../command.ts";
+import { followRun } from "../follow-run.ts";
+import { onSession, sessionIdOf } from "../known-session.ts";
+import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
+import type { Terminal } from "../terminal.ts";
+import { commandName, quoted, samePlace } from "../typed.ts";
+
+export async function run(input: Input, terminal: Terminal): Promise<number> {
+  const id = sessionIdOf(input.argument("session") ?? "", "send");
+  const command = await commandOf(input);
+  const waits = input.flag("wait");
+  const reached = await reachAgent(input, terminal, { atRest: !waits });
+  try {
+    const session = reached.agent.session(id);
+    const send = () => session.send(command);
+    const receipt = await onSession(id, send, ", and `send --new` begins one");
+    const { commandId, entryId } = receipt;
+    if (waits && commandId !== undefined)
+      return await follow({ reached, session, input, terminal }, commandId);
+    if (input.flag("json")) terminal.answer(`${JSON.stringify(receipt)}\n`);
+    else terminal.answer(`${commandId ?? entryId}\n`);
+    if (!reached.isShared && commandId !== undefined)
+      terminal.say(
+        `kept; no host runs for this agent, so it is answered once one does:\n  ${commandName()} start${samePlace(input)}`,
+      );
+    return 0;
+  } finally {
+    await reached.close();
+  }
+}
+
+interface Following {
+  readonly reached: ReachedAgent;
+  readonly session: Session;
+  readonly input: Input;
+  readonly terminal: Terminal;
+}
+
+/** Ctrl-C ends the waiting alone: what was sent stays sent. */
+function follow(following: Following, commandId: string): Promise<number> {
+  const { session, input, terminal } = following;
+  terminal.say(`sent as ${commandId}`);
+  const leaving =
+    "not waiting any more; what was sent stays. To take it back:\n" +
+    `  ${commandName()} cancel ${quoted(session.id)} ${commandId}${samePlace(input)}`;
+  return followRun({ ...following, leaving }, ({ view, decide, cancel }) => {
+    view.follow(commandId);
+    return attend(session, { commandId, cancel }, view, decide);
+  });
+}
+
+async function commandOf(input: Input): Promise<Command> {
+  const isLine = input.flag("line");
+  const images = input.values("image");
+  const refused = [
+    ...(input.flag("steer") ? ["--steer"] : []),
+    ...(input.flag("wait") ? ["--wait"] : []),
+    ...(images.length > 0 ? ["--image"] : []),
+  ][0];
+  if (isLine && refused !== undefined)
+    throw new UsageError(`send: a --line runs nothing and takes no ${refused}`, "send");
+  const requestId = input.value("request-id") ?? `send:${randomUUID()}`;
+  const parsed = RequestId.safeParse(requestId);
+  if (!parsed.success)
+    throw new UsageError(`send: --request-id: ${parsed.error.issues[0]?.message}`, "send");
+  const typed = input.argument("text") ?? "";
+  const text = typed === "-" ? await readAll(process.stdin) : typed;
+  if (text.trim() === "" && images.length === 0)
+    throw new UsageError("send: the message is empty", "send");
+  const common = {
+    requestId,
+    text,
+    ...(input.flag("new") ? {} : { requireExisting: true as const }),
+  };
+  if (isLine) return { type: "line", ...common };
+  return {
+    type: "prompt",
+    ...common,
+    ...(images.length === 0 ? {} : { images: await Promise.all(images.map(imageAt)) }),
+    ...(input.flag("steer") ? { delivery: "steer" as const } : {}),
+  };
+}
+
+async function imageAt(path: string): Promise<InlineImage> {
+  const bytes = await readFile(path);
+  const mimeType = imageTypeOf(bytes);
+  if (mimeType === undefined)
+    throw new Fault("invalid", `${path} is no PNG, JPEG, GIF or WebP: send one of these.`);
+  return { mimeType, data: bytes.toString("base64") };
+}

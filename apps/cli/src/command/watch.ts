@@ -1,0 +1,199 @@
+// `lichen watch`: a session as it goes on, or all sessions of a host.
+
+import type { Frame, HostFrame, Session } from "@lichen/client";
+import { onStopSignal } from "@lichen/server/node";
+import { faultBody, type SessionInfo } from "@lichen/wire";
+import type { Input } from "../command.ts";
+import { followSession, pages } from "../follow-session.ts";
+import { onSession, sessionIdOf } from "../known-session.ts";
+import { oneLine } from "../printable.ts";
+import { reachServed, type ReachedAgent } from "../reach-agent.ts";
+import { sessionLine } from "../session-line.ts";
+import type { Terminal } from "../terminal.ts";
+import { commandName, samePlace } from "../typed.ts";
+import { howToAnswer } from "../waiting.ts";
+import { WatchView } from "../watch-view.ts";
+
+interface Watching {
+  readonly reached: ReachedAgent;
+  readonly input: Input;
+  readonly terminal: Terminal;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly notices: Notices;
+}
+
+export async function run(given: Input, terminal: Terminal): Promise<number> {
+  const { id, input } = understood(given);
+  const reached = await reachServed(input, terminal, { patienceMs: 0 });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const ignoreSignals = onStopSignal(() => stop.abort());
+  const notices = new Notices(input, terminal);
+  const watching = { reached, input, terminal, signal, notices };
+  try {
+    if (id === undefined) {
+      await watchAll(watching);
+      return 0;
+    }
+    const session = reached.agent.session(id);
+    const watch = input.flag("json") ? printFrames : showSession;
+    await onSession(id, () => watch(session, watching));
+    if (!signal.aborted) terminal.say(`session ${oneLine(id, 256)} was deleted`);
+    return 0;
+  } finally {
+    ignoreSignals();
+    await reached.close();
+  }
+}
+
+/** A single word that can only be a folder is the folder. */
+function understood(given: Input): { id: string | undefined; input: Input } {
+  const word = given.argument("session");
+  const isFolder = given.argument("dir") === undefined && /^(\.\.?$|\.{0,2}\/)/.test(word ?? "");
+  if (word === undefined) return { id: undefined, input: given };
+  if (!isFolder) return { id: sessionIdOf(word, "watch"), input: given };
+  const argument = (name: string) => (name === "dir" ? word : undefined);
+  return { id: undefined, input: { ...given, argument } };
+}
+
+/** What a person is told of the connection, on stderr. */
+class Notices {
+  readonly #input: Input;
+  readonly #terminal: Terminal;
+  #hasBegun = false;
+
+  constructor(input: Input, terminal: Terminal) {
+    this.#input = input;
+    this.#terminal = terminal;
+  }
+
+  begun(): void {
+    this.#hasBegun = true;
+  }
+
+  connection(type: "outage" | "back"): void {
+    if (type === "back") this.#terminal.say("the host is there");
+    else if (this.#hasBegun) this.#terminal.say("the host went away; waiting for it to come back");
+    else {
+      const line = `${commandName()} start${samePlace(this.#input)}`;
+      this.#terminal.say(`no host serves this agent now; waiting for one:\n  ${line}`);
+    }
+  }
+}
+
+async function showSession(session: Session, watching: Watching): Promise<void> {
+  const { input, terminal, signal, notices } = watching;
+  const view = new WatchView(terminal, (approval) => howToAnswer(approval, input));
+  const fromStart = input.flag("from-start");
+  await followSession(
+    session,
+    {
+      entry: (entry) => view.entry(entry),
+      stands(baseline, isFirst) {
+        notices.begun();
+        if (!isFirst) return view.now(baseline.running);
+        const { state, about } = sessionLine(baseline.session);
+        terminal.say(
+          `session ${oneLine(session.id, 256)} is ${state}${about === "" ? "" : `: ${about}`}`,
+        );
+        if (fromStart) view.now(baseline.running);
+        else view.begin(baseline);
+      },
+      isAnother: () => terminal.say("the session was deleted and made again"),
+      other(frame) {
+        if (frame.type === "partial") view.partial(frame.data);
+        if (frame.type !== "outage" && frame.type !== "back") return;
+        view.end();
+        notices.connection(frame.type);
+      },
+      taken: () => terminal.flush(),
+    },
+    { fromStart, signal },
+  );
+  view.end();
+}
+
+async function printFrames(session: Session, watching: Watching): Promise<void> {
+  const { input, terminal, signal } = watching;
+  let isFirst = true;
+  for await (const frame of session.watch({ signal })) {
+    if (isFirst && frame.type === "baseline") {
+      isFirst = false;
+      const { epoch, head, entries } = frame.data;
+      const before = input.flag("from-start") ? (entries[0]?.seq ?? head + 1) - 1 : 0;
+      for await (const page of pages(session, 1, before, signal)) {
+        for (const data of page)
+          print({ type: "entry", id: `${epoch}.${data.seq}`, data }, terminal);
+        await terminal.flush();
+      }
+    }
+    print(frame, terminal);
+    await terminal.flush();
+  }
+}
+
+async function watchAll({ reached, input, terminal, signal, notices }: Watching): Promise<void> {
+  const list = new SessionList(terminal);
+  for await (const frame of reached.client.watchHost({ signal })) {
+    if (input.flag("json")) print(frame, terminal);
+    else if (frame.type === "outage" || frame.type === "back") notices.connection(frame.type);
+    else {
+      notices.begun();
+      list.take(frame);
+    }
+    await terminal.flush();
+  }
+}
+
+/** The sessions as they were last shown: a change that changes no word of its line is not shown. */
+class SessionList {
+  readonly #terminal: Terminal;
+  readonly #shown = new Map<string, string>();
+  #hasBegun = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  take(frame: Exclude<HostFrame, { type: "outage" | "back" }>): void {
+    switch (frame.type) {
+      case "baseline":
+      case "reset":
+        for (const info of frame.data.sessions) this.#session(info, this.#hasBegun);
+        this.#hasBegun = true;
+        break;
+      case "session":
+        this.#session(frame.data, true);
+        break;
+      case "deleted": {
+        const { agent, session } = frame.data;
+        if (this.#shown.delete(keyOf(agent, session)))
+          this.#terminal.answer(`${oneLine(session, 256)}  deleted\n`);
+        break;
+      }
+    }
+  }
+
+  /** At the beginning, what does nothing is not worth a line. */
+  #session(info: SessionInfo, isChange: boolean): void {
+    const { id, state, waits, about } = sessionLine(info);
+    const line = [id, state, waits, about].filter((word) => word !== "").join("  ");
+    const key = keyOf(info.agent, info.session);
+    if (this.#shown.get(key) === line) return;
+    this.#shown.set(key, line);
+    if (isChange || state !== "idle") this.#terminal.answer(`${line}\n`);
+  }
+}
+
+function keyOf(agent: string, session: string): string {
+  return JSON.stringify([agent, session]);
+}
+
+function print(frame: Frame | HostFrame, terminal: Terminal): void {
+  const shown =
+    frame.type === "outage"
+      ? { ...frame, data: { ...frame.data, reason: faultBody(frame.data.reason).error } }
+      : frame;
+  terminal.answer(`${JSON.stringify(shown)}\n`);
+}
