@@ -10,6 +10,7 @@ import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { admissionFigure } from "./admission.ts";
+import { chatFigure } from "./chat-paint.ts";
 import { clientFigure } from "./client-events.ts";
 import { invokeFigure } from "./invoke.ts";
 import { longSessionFigure } from "./long-session.ts";
@@ -29,6 +30,7 @@ const figures: readonly Figure[] = [
   startupFigure,
   recoveryFigure,
   clientFigure,
+  chatFigure,
 ];
 
 const { values } = parseArgs({
