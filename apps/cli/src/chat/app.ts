@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ProcessTerminal } from "@earendil-works/pi-tui";
 import { type Agent, type Client, openOutbox } from "@lichen/client";
 import { fileStorage } from "@lichen/client/node";
+import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import { surroundings } from "./around.ts";
 import { Chat, newSession } from "./chat.ts";
@@ -24,6 +25,8 @@ export interface ChatPlace {
   readonly agent: Agent;
   /** What stands for the host and the agent in the names of files that are kept for them. */
   readonly key: string;
+  /** Whether its runs go on when the chat is over. */
+  readonly isShared: boolean;
   /** The model that the session is to use, where one was asked for. */
   readonly model?: string | undefined;
   /** The folder of what chats keep: what is not sent yet, and what was read. */
@@ -69,6 +72,7 @@ export async function runChat(options: ChatOptions, terminal: Terminal): Promise
   let place: ChatPlace | undefined;
   try {
     screen.tui.start();
+    screen.tui.terminal.setTitle("lichen");
     screen.show(undefined, "editor");
     if (options.theme === undefined) void adopt(chat);
     const reaching = options
@@ -89,8 +93,10 @@ export async function runChat(options: ChatOptions, terminal: Terminal): Promise
     await place?.close();
     loud();
     leave();
-    const session = chat.view?.session.session;
-    if (session !== undefined) terminal.say(`To go on: ${options.again(session)}`);
+    const { view } = chat;
+    if (view?.running !== undefined && place?.isShared === false)
+      terminal.say("What ran goes on when the agent is opened again.");
+    if (view !== undefined) terminal.say(`To go on: ${options.again(view.session.session)}`);
   }
 }
 
@@ -111,6 +117,7 @@ async function begin(
   const info = await agent.info();
   const session = await sessionOf(agent, options.session);
   const outgoing = new Outgoing(outbox, agent.agent);
+  chat.screen.tui.terminal.setTitle(`lichen: ${printable(info.name)}`);
   model.begin(agent);
   chat.begin({ client, agent, name: info.name, outgoing, seen, directory }, session);
   if (options.session === "choose") pickSession(chat);

@@ -41,6 +41,8 @@ export class Chat {
   /** What is chosen from; stands before a question. */
   #choosing: Panel | undefined;
   #isStale = false;
+  /** Why the session cannot be followed, as it was told. */
+  #refusal: string | undefined;
   /** What a person had begun to write in a session that is not shown. */
   readonly #drafts = new Map<string, string>();
 
@@ -91,8 +93,11 @@ export class Chat {
   begin(reach: Reach, session: string): void {
     this.#reach = reach;
     reach.outgoing.subscribe((event) => {
-      if (event.type === "sent" && event.item.session === this.#following?.session.id)
-        this.#following.begin();
+      if (event.type === "sent" && event.item.session === this.#following?.session.id) {
+        // A session that was deleted begins anew.
+        if (this.#following.standing === "deleted") this.open(event.item.session);
+        else this.#following.begin();
+      }
       if (event.type === "set_aside")
         this.notices.say(
           `A message was refused: ${event.item.reason?.message ?? "no reason was given"} ` +
@@ -150,6 +155,9 @@ export class Chat {
         this.screen.transcript.show(view);
         this.#reach?.seen.mark(view.session.session, view.session.head);
       }
+      const refusal = this.#following?.refusal;
+      if (refusal !== this.#refusal && refusal !== undefined) this.notices.say(refusal, "error");
+      this.#refusal = refusal;
       this.asking.update(view);
       this.screen.draw();
     });
@@ -159,13 +167,19 @@ export class Chat {
   async loadEarlier(): Promise<void> {
     const following = this.#following;
     if (following?.view?.more !== true || following.isLoading) return;
+    const { transcript } = this.screen;
+    const [first] = following.view.items;
+    const before = first && transcript.lineOf(first.seq);
     try {
-      this.screen.grows();
       await following.loadEarlier();
     } catch (error) {
       // Scrolling asks again.
-      if (!Fault.is(error)) throw error;
+      if (Fault.is(error)) return;
+      throw error;
     }
+    if (this.#following !== following || first === undefined || before === undefined) return;
+    transcript.show(following.view);
+    this.screen.grow((transcript.lineOf(first.seq) ?? before) - before);
   }
 
   /** Does what may be refused; a refusal is told. */

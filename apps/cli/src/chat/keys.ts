@@ -19,6 +19,7 @@ export const actions = [
   { name: "answer", keys: ["tab"], says: "answer what the agent asks (with an empty editor)" },
   { name: "clear", keys: ["ctrl+c"], says: "empty the editor; twice: leave" },
   { name: "leave", keys: ["ctrl+d"], says: "leave (with an empty editor)" },
+  { name: "suspend", keys: ["ctrl+z"], says: "leave for a moment; `fg` comes back" },
   { name: "redraw", keys: ["ctrl+g"], says: "draw the screen anew" },
 ] as const;
 

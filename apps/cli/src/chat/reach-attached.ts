@@ -31,6 +31,7 @@ export async function reachAttached(
   return {
     client,
     agent: client.agent(first.agent),
+    isShared: true,
     key,
     keepIn: chatsDir(),
     close: () => reached.close(),

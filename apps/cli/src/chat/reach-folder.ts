@@ -15,9 +15,10 @@ export function chatsDir(): string {
 
 export async function reachFolder(input: Input, terminal: Terminal): Promise<ChatPlace> {
   const reached = await reachAgent(input, terminal, { patienceMs: 0 });
-  const { client, agent } = reached;
+  const { client, agent, isShared } = reached;
   return {
     client,
+    isShared,
     agent,
     key: agent.agent,
     model: modelNamed(input.value("model")),

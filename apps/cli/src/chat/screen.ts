@@ -92,9 +92,10 @@ export class Screen {
     this.draw();
   }
 
-  /** The next frame has older entries on top: what a person reads stays where it is. */
-  grows(): void {
-    this.#scroll.keepPlace();
+  /** The next frame has this many more lines on top: what a person reads stays where it is. */
+  grow(lines: number): void {
+    this.#scroll.grow(lines);
+    this.draw();
   }
 
   /** Brings a line of the conversation into sight. */
@@ -114,28 +115,23 @@ export class Screen {
 /** The conversation: tells when its beginning is near, and keeps the reader's place when it grows there. */
 class Conversation extends ScrollView {
   readonly #nearTop: () => void;
-  #height = 0;
-  #isGrowing = false;
+  #grown = 0;
 
   constructor(component: Component, options: ScrollViewOptions, nearTop: () => void) {
     super(component, options);
     this.#nearTop = nearTop;
   }
 
-  keepPlace(): void {
-    this.#isGrowing = true;
+  grow(lines: number): void {
+    this.#grown += lines;
   }
 
   override updateLayout(height: number, viewport: number, requestRender: () => void): void {
-    const grown = height - this.#height;
-    this.#height = height;
-    const isFollowing = this.isFollowingEnd;
-    const top = this.scrollTop;
+    const { isFollowingEnd, scrollTop } = this;
     super.updateLayout(height, viewport, requestRender);
-    if (this.#isGrowing && grown > 0) {
-      this.#isGrowing = false;
-      if (!isFollowing) this.scrollTo(top + grown, { disableFollow: true });
-    }
+    if (this.#grown > 0 && !isFollowingEnd)
+      this.scrollTo(scrollTop + this.#grown, { disableFollow: true });
+    this.#grown = 0;
     if (!this.isFollowingEnd && this.scrollTop < viewport) this.#nearTop();
   }
 }

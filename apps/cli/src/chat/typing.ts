@@ -81,6 +81,8 @@ export class Typing {
         return this.#clear();
       case "leave":
         return chat.leave();
+      case "suspend":
+        return suspend(chat);
       case "redraw":
         editor.invalidate();
         return tui.requestRender(true);
@@ -215,6 +217,18 @@ export class Typing {
     });
     return true;
   }
+}
+
+/** Gives the terminal back to the shell until that says to go on. */
+function suspend(chat: Chat): void {
+  const { tui } = chat.screen;
+  tui.stop({ preserveScreen: true });
+  process.once("SIGCONT", () => {
+    tui.start();
+    tui.requestRender(true);
+  });
+  // The launcher, where there is one, stops too: else the shell would wait for it.
+  process.kill(0, "SIGTSTP");
 }
 
 function completed({ name, says, argument, values }: (typeof slashCommands)[number]) {
