@@ -165,6 +165,29 @@ export function approvalsContract(host: string, withSql: WithSql): void {
   );
 
   check(
+    "[P2] what asks something else under its key after a restart is another approval, and the former one goes",
+    async (stage) => {
+      const asking = (question: string): EngineScript => [
+        { ask: { kind: "question", key: "which", questions: [question] } },
+        { say: ({ answers }) => JSON.stringify(answers) },
+      ];
+      const life = await stage.open({ engine: asking("tea?") });
+      const id = await sent(life.session(), prompt("r1"));
+      const [tea] = await asked(life.session());
+      life.die();
+      const next = await stage.open({ engine: asking("coffee?") });
+      await until(() => stage.sql.all("select 1 from approval").length === 2, "asked anew");
+      const [coffee] = await asked(next.session());
+      expect(coffee!.questions).toEqual(["coffee?"]);
+      expect(await next.session().send(answer("a1", tea!))).toMatchObject({ status: "too_late" });
+      await next.session().send(answer("a2", coffee!, { message: "black" }));
+      expect(JSON.parse((await settled(next.session(), id)).answer)).toEqual([
+        { outcome: "allowed", message: "black" },
+      ]);
+    },
+  );
+
+  check(
     "[P3] an edited input is checked before it is recorded, and bound by its own digest",
     async (stage) => {
       const effects: JsonObject[] = [];

@@ -158,10 +158,14 @@ export interface Call {
 }
 
 export interface Question {
-  /** The engine's own key for this question within the run: asking again after a restart finds the same approval. */
+  /**
+   * The engine's own key for this question within the run: asking again after a restart finds the same approval, as long
+   * as the input or the questions are the same; others under the key are asked anew. A question of a running call begins
+   * with the call's own name, `<assistant>/<index>/`: it is withdrawn when the call ends.
+   */
   readonly key: string;
   readonly kind: "tool" | "question";
-  /** For a tool: the call that it is about, by its assistant entry and place. */
+  /** The call that it is about, or whose tool asks, by its assistant entry and place. */
   readonly assistant?: string;
   readonly index?: number;
   readonly tool?: string;

@@ -1,8 +1,10 @@
 // Approvals: durable questions to a person. Asked once, decided once, alive over restarts.
 //
-//   P2  A question asked again under its name after a restart is the same approval, with its answer if it has one.
+//   P2  A question asked again under its name after a restart is the same approval, with its answer if it has one; where
+//       it asks something else by then, it is another approval and the former one is withdrawn.
 //   P3  An input that a person edited is validated before it is recorded, and bound by its own digest.
 //   P4  An approval nobody answers expires as denied at its time, also when the host was down then.
+//   P5  What a call asks while it runs is withdrawn when the call ends.
 //   P6  `always` is taken only where the engine suggested something lasting.
 
 import { canonicalJson, Fault, type EntryData, type JsonObject } from "@lichen/wire";
@@ -22,6 +24,7 @@ import {
   dueApprovals,
   earliestDue,
   insertApproval,
+  pendingApprovals,
 } from "./approval-table.ts";
 
 interface Waiter {
@@ -71,10 +74,10 @@ export class Approvals {
 
   /** Asks, or finds what was asked under this name, and waits for the decision. Rejects when `signal` aborts. */
   async ask(question: Question, asker: Asker): Promise<Answer> {
-    const { sql, writer } = this.#sessions.ground;
+    const { writer } = this.#sessions.ground;
     const { signal } = asker;
     signal.throwIfAborted();
-    const known = approvalNamed(sql, asker.cid, question.key);
+    const known = this.#known(question, asker.cid);
     if (known && known.state !== "pending") {
       await writer.pending();
       return this.#decided(known);
@@ -108,12 +111,23 @@ export class Approvals {
     if (waiters?.size === 0) this.#waiters.delete(asked);
   }
 
+  /** What was asked under this name, as long as it asked the same. */
+  #known(question: Question, cid: number): ApprovalRow | undefined {
+    const { sql } = this.#sessions.ground;
+    const named = approvalNamed(sql, cid, question.key);
+    return named && askedDigest(sql, named.asked) === this.#digest(question) ? named : undefined;
+  }
+
+  #digest({ input, questions }: Question): string {
+    return this.#sessions.ground.platform.sha256(canonicalJson(input ?? questions ?? null));
+  }
+
   #record(question: Question, asker: Asker, waiter: Waiter): Promise<number> {
-    const { sql, platform } = this.#sessions.ground;
+    const { sql } = this.#sessions.ground;
     const { cid } = asker;
     return asker.write((session, tx) => {
       // The same question, asked twice at once, is one approval.
-      const known = approvalNamed(sql, cid, question.key);
+      const known = this.#known(question, cid);
       if (known) {
         tx.after(() => {
           if (known.state === "pending") this.#await(known.asked, waiter);
@@ -121,6 +135,9 @@ export class Approvals {
         });
         return known.asked;
       }
+      const former = approvalNamed(sql, cid, question.key);
+      if (former?.state === "pending")
+        this.#withdraw(tx, session, former, "something else is asked");
       const expiresAt = tx.at + this.#ttlMs;
       const { key: name, check: _check, ...shown } = question;
       const asked = session.info.head + 1;
@@ -130,7 +147,7 @@ export class Approvals {
         data: {
           ...shown,
           approvalId: idOf("apr", session.row.key, asked),
-          digest: platform.sha256(canonicalJson(question.input ?? question.questions ?? null)),
+          digest: this.#digest(question),
           expiresAt: instant(expiresAt),
         },
       });
@@ -180,15 +197,25 @@ export class Approvals {
     const { sql } = this.#sessions.ground;
     await this.#sessions.write(sidOf(cid), (tx, session) => {
       const row = approvalNamed(sql, cid, name);
-      if (row?.state !== "pending") return;
-      session.append({
-        kind: "approval.withdrawn",
-        command: seqOf(cid),
-        data: { approvalId: idOf("apr", session.row.key, seqOf(row.asked)), reason },
-      });
-      decideApproval(sql, row.asked, "withdrawn", null);
-      tx.after(() => this.#tell({ ...row, state: "withdrawn" }));
+      if (row?.state === "pending") this.#withdraw(tx, session, row, reason);
     });
+  }
+
+  /** A call ends, in this transaction: what it asked meanwhile needs no answer any more. */
+  endCall(tx: Tx, session: SessionWriter, cid: number, call: string): void {
+    if (session.info.approvals === 0) return;
+    for (const row of pendingApprovals(this.#sessions.ground.sql, cid))
+      if (row.name.startsWith(`${call}/`)) this.#withdraw(tx, session, row, "the call ended");
+  }
+
+  #withdraw(tx: Tx, session: SessionWriter, row: ApprovalRow, reason: string): void {
+    session.append({
+      kind: "approval.withdrawn",
+      command: seqOf(row.cid),
+      data: { approvalId: idOf("apr", session.row.key, seqOf(row.asked)), reason },
+    });
+    decideApproval(this.#sessions.ground.sql, row.asked, "withdrawn", null);
+    tx.after(() => this.#tell({ ...row, state: "withdrawn" }));
   }
 
   #checked(asked: number, input: JsonObject): JsonObject {

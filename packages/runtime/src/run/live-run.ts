@@ -301,6 +301,8 @@ export class LiveRun implements Run {
     data: (session: SessionWriter) => EntryData["message.tool"],
   ): Promise<void> {
     await this.#write((session, tx) => {
+      const name = `${call.assistant}/${call.index}`;
+      this.#house.approvals.endCall(tx, session, this.cid, name);
       const entry = session.append({
         kind: "message.tool",
         command: seqOf(this.cid),
