@@ -12,6 +12,7 @@ const context: ToolContext = {
   session: { agent: "agent", session: "session", commandId: "command" },
   tools: { active: () => [], registered: () => [], activate: () => Promise.resolve([]) },
   output: () => undefined,
+  ask: () => Promise.reject(new Error("Nobody can be asked.")),
 };
 
 async function textOf(tool: Tool, input: unknown): Promise<string> {

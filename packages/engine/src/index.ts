@@ -1,3 +1,4 @@
+export { type Answers, answersOf, askedOf, type AskedQuestion } from "./asking.ts";
 export { errorOutcome, outcomeOf, type Tool, type ToolContext, type ToolSwitches } from "./tool.ts";
 export { createModelEngine, type ModelEngineOptions } from "./model/engine.ts";
 export {

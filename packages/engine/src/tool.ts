@@ -12,6 +12,7 @@ import {
   type JsonObject,
   type Label,
 } from "@lichen/wire";
+import type { Answers, AskedQuestion } from "./asking.ts";
 
 export interface Tool {
   readonly name: string;
@@ -50,6 +51,18 @@ export interface ToolContext {
   readonly tools: ToolSwitches;
   /** Shows what the tool has put out so far (the whole of it); never stored. */
   output(text: string): void;
+  /**
+   * Asks a person, and waits for the answer: durable, over restarts too. 1 to 8 questions at once; a rejection says what
+   * of them does not fit, that the call has ended already, or that the run stops. Unanswered it ends as `expired`.
+   *
+   * Ask first, act after, and label the tool that asks `read`: after a restart its call runs again and gets the answers
+   * it had, in the order of its asking. The call of a `write` tool counts as begun while it asks, so a restart ends it
+   * as interrupted and withdraws its question; for a yes or no before a write there is `confirm`.
+   */
+  readonly ask: (
+    questions: readonly AskedQuestion[],
+    options?: { readonly description?: string },
+  ) => Promise<Answers>;
   readonly sessionManager?: {
     /** The caller's own name of the session. */
     getSessionId(): string;

@@ -1,4 +1,4 @@
-export type { Tool, ToolContext, ToolSwitches } from "@lichen/engine";
+export type { Answers, AskedQuestion, Tool, ToolContext, ToolSwitches } from "@lichen/engine";
 export { nodeListener, type NodeServer, serveNode } from "./embed/host/serve-node.ts";
 export { createInvokeHandler, type InvokeHandlerOptions } from "./embed/invoke-handler.ts";
 export { readBodyCapped } from "./embed/read-body-capped.ts";

@@ -5,6 +5,7 @@
 
 import type { Call, Outcome, Run } from "@lichen/runtime";
 import type { CallBlock, Json, JsonObject } from "@lichen/wire";
+import { answersOf, askedOf } from "../asking.ts";
 import {
   errorOutcome,
   outcomeOf,
@@ -72,9 +73,14 @@ export class Toolbox {
       ...(confirm ? { confirm } : {}),
       check: (edited) => tool.parse(edited),
     };
-    return this.#run.call(call, (allowed, signal) =>
-      this.#execute(tool, allowed, this.#context(key, signal)),
-    );
+    return this.#run.call(call, async (allowed, signal) => {
+      const asker = new Asker(this.#run, key);
+      try {
+        return await this.#execute(tool, allowed, this.#context(key, signal, asker));
+      } finally {
+        asker.end();
+      }
+    });
   }
 
   async #execute(tool: Tool, input: JsonObject, context: ToolContext): Promise<Outcome> {
@@ -115,7 +121,7 @@ export class Toolbox {
     return fresh;
   }
 
-  #context({ block }: CallKey, signal: AbortSignal): ToolContext {
+  #context({ block }: CallKey, signal: AbortSignal, asker: Asker): ToolContext {
     const run = this.#run;
     const { agent, session, commandId } = run;
     return {
@@ -125,6 +131,7 @@ export class Toolbox {
       tools: this.switches,
       output: (text) =>
         run.partial({ tool: { index: block.index, name: block.name, output: text } }),
+      ask: (questions, options) => asker.ask(questions, options),
       sessionManager: {
         getSessionId: () => session,
         getHeader: () => ({ type: "session", id: session, cwd: this.#cwd }),
@@ -137,6 +144,50 @@ export class Toolbox {
 /** Nothing ran: the arguments do not fit, or the tool could not tell whether it may run. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
+}
+
+/**
+ * What one call asks a person. A question is known by its call and its place among those the call asks, so that a call
+ * that runs again finds its answers.
+ */
+class Asker {
+  readonly #run: Run;
+  readonly #call: CallKey;
+  #asked = 0;
+  #isOver = false;
+
+  constructor(run: Run, call: CallKey) {
+    this.#run = run;
+    this.#call = call;
+  }
+
+  /** The call has ended: what it still asks is withdrawn with its outcome. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  readonly ask: ToolContext["ask"] = (questions, options) => {
+    const answers = this.#ask(questions, options);
+    // A tool that ends without its answer has nothing to hear of a stop.
+    answers.catch(() => undefined);
+    return answers;
+  };
+
+  readonly #ask: ToolContext["ask"] = async (given, options) => {
+    const { assistant, block } = this.#call;
+    if (this.#isOver) throw new Error(`ask: the call of ${block.name} has ended.`);
+    const { questions, json, description } = askedOf(given, options);
+    const answer = await this.#run.ask({
+      key: `${assistant}/${block.index}/ask/${this.#asked++}`,
+      kind: "question",
+      assistant,
+      index: block.index,
+      tool: block.name,
+      questions: json,
+      ...(description === undefined ? {} : { description }),
+    });
+    return answersOf(questions, answer);
+  };
 }
 
 function jsonWithoutSecrets(value: Json, secrets: readonly string[]): Json {

@@ -1,8 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { dirname, join } from "node:path";
 import { Fault } from "@lichen/wire";
 import { afterEach, expect, test } from "vitest";
+import { killInMidRun } from "./kill.ts";
 import { key, type Rig, type RigOptions, startRig, tool, untilAsked } from "./rig.ts";
 
 const open: Rig[] = [];
@@ -34,7 +32,7 @@ test("[E12] [E13] after a kill -9 in the middle of calls the run goes on, and on
       },
       "told",
     ],
-    inherits: killedHost,
+    inherits: (store, url) => killInMidRun("killed-host.ts", store, url),
   });
   const { running } = await rig.session.read();
   expect(await rig.settled(running!.commandId)).toMatchObject({
@@ -242,18 +240,4 @@ async function answered(rig: Rig, command: Parameters<Rig["send"]>[0]): Promise<
       await new Promise(setImmediate);
     }
   }
-}
-
-/** Runs a host on the store and kills it once two of its calls are open. */
-async function killedHost(store: string, url: string): Promise<void> {
-  const program = join(import.meta.dirname, "killed-host.ts");
-  const child = spawn(process.execPath, [program, store, url], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: dirname(store) },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exited = once(child, "exit");
-  await Promise.race([once(child.stdout, "data"), exited]);
-  child.kill("SIGKILL");
-  const [, signal] = await exited;
-  if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
 }

@@ -51,6 +51,7 @@ export interface RigOptions {
   readonly spec?: string;
   readonly engine?: Partial<ModelEngineOptions>;
   readonly keeps?: "alternating";
+  readonly approvalTtlMs?: number;
   /** Works on the store before the rig opens it. */
   readonly inherits?: (store: string, url: string) => Promise<void>;
 }
@@ -146,7 +147,9 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const open = async () => {
     store = await openSql(join(folder, "store.db"));
     const platform = nodePlatform({ report: (error) => reported.push(error) });
-    owner = openOwner({ sql: store.sql, platform });
+    const { approvalTtlMs } = options;
+    const ttl = approvalTtlMs === undefined ? {} : { approvalTtlMs };
+    owner = openOwner({ sql: store.sql, platform, ...ttl });
     agent = await owner.attach({ agent: "tester", engine });
     rig.session = agent.session("s");
   };

@@ -52,6 +52,7 @@ export async function use(
     session: { agent: "agent", session: "session", commandId: "command" },
     tools: { active: () => [], registered: () => [], activate: () => Promise.resolve([]) },
     output: options.output ?? (() => undefined),
+    ask: () => Promise.reject(new Error("Nobody can be asked.")),
   };
   let outcome: Outcome;
   try {

@@ -32,6 +32,7 @@ function conversation(deferred: [name: string, description: string][]) {
           },
         },
         output: () => undefined,
+        ask: () => Promise.reject(new Error("Nobody can be asked.")),
       }),
   };
 }

@@ -19,6 +19,7 @@ function context(tools: Partial<ToolContext["tools"]> = {}): ToolContext {
     session: { agent: "a", session: "s", commandId: "cmd_1" },
     tools: { active: () => [], registered: () => [], activate: async () => [], ...tools },
     output: () => undefined,
+    ask: () => Promise.reject(new Error("Nobody can be asked.")),
   };
 }
 
