@@ -29,6 +29,7 @@ import {
 import { nearest } from "./near-names.ts";
 import { providers } from "./providers.ts";
 import type { After } from "./retry.ts";
+import { chosenWay, foundOf, type ListedProvider, type LoginWay, waysOf } from "./sign-in.ts";
 
 export interface ModelsOptions {
   /** The text of `models.json`. */
@@ -85,10 +86,11 @@ export interface Models {
   ): Promise<AssistantMessageEventStream>;
   /** What must not be shown of a request to this model. */
   secretsOf(model: Model<Api>): Promise<string[]>;
-  login(provider: string, interaction: AuthInteraction): Promise<void>;
+  /** Signs in by one of the provider's ways, the first of them where none is named, and stores what comes of it. */
+  login(provider: string, interaction: AuthInteraction, way?: LoginWay): Promise<void>;
   logout(provider: string): Promise<void>;
-  /** Providers that people sign in to with an account. */
-  logins(): Promise<{ id: string; name: string }[]>;
+  /** Every provider with how to sign in to it, and what is at hand for it. Asks no provider anything. */
+  listProviders(): Promise<ListedProvider[]>;
   /** Takes another text of `models.json`; Faults with `invalid` and keeps the former where it cannot be used. */
   useModelsJson(text: string | undefined): void;
 }
@@ -238,29 +240,34 @@ class Registry implements Models {
     return names.flatMap((name) => this.#options.env?.(name)?.trim() || []);
   }
 
-  async login(provider: string, interaction: AuthInteraction): Promise<void> {
+  async login(provider: string, interaction: AuthInteraction, way?: LoginWay): Promise<void> {
     await this.#known(provider);
-    const { auth } = this.#registry.getProvider(provider)!;
-    if (!auth.oauth && !auth.apiKey?.login)
-      throw new Fault(
-        "invalid",
-        `${provider} takes its key from ${this.#keys(provider).join(", ")}.`,
-      );
-    await this.#registry.login(provider, auth.oauth ? "oauth" : "api_key", interaction, {
-      agentName: "Lichen",
-    });
+    const variables = this.#keys(provider);
+    const type = chosenWay(this.#registry.getProvider(provider), { way, id: provider, variables });
+    await this.#registry.login(provider, type, interaction, { agentName: "Lichen" });
+  }
+
+  async listProviders(): Promise<ListedProvider[]> {
+    const stored = (await this.#options.credentials?.list()) ?? [];
+    const ids = [...new Set([...Object.keys(this.#config), ...Object.keys(providers)])];
+    const loaded = await Promise.allSettled(ids.map((id) => this.#load(id)));
+    const usable = ids.filter((_, index) => loaded[index]?.status === "fulfilled");
+    return Promise.all(
+      usable.map(async (id): Promise<ListedProvider> => {
+        const auth = await this.#auth(id);
+        const isStored = stored.some(({ providerId }) => providerId === id);
+        const provider = this.#registry.getProvider(id);
+        return {
+          ...{ id, name: provider?.name ?? id, ways: waysOf(provider), variables: this.#keys(id) },
+          ...(auth ? { found: foundOf(auth, isStored) } : {}),
+        };
+      }),
+    );
   }
 
   async logout(provider: string): Promise<void> {
     await this.#known(provider);
     await this.#registry.logout(provider);
-  }
-
-  async logins(): Promise<{ id: string; name: string }[]> {
-    await Promise.all(Object.keys(providers).map((id) => this.#load(id)));
-    return this.#registry
-      .getProviders()
-      .flatMap((it) => (it.auth.oauth ? [{ id: it.id, name: it.auth.oauth.name }] : []));
   }
 
   async #known(provider: string): Promise<void> {

@@ -59,9 +59,9 @@ function withStream(models: Models, stream: Models["stream"]): Models {
     checkSettings: (settings) => models.checkSettings(settings),
     listModels: (search) => models.listModels(search),
     secretsOf: (model) => models.secretsOf(model),
-    login: (provider, interaction) => models.login(provider, interaction),
+    login: (provider, interaction, way) => models.login(provider, interaction, way),
     logout: (provider) => models.logout(provider),
-    logins: () => models.logins(),
+    listProviders: () => models.listProviders(),
     useModelsJson: (text) => models.useModelsJson(text),
     stream,
   };

@@ -127,15 +127,26 @@ test("[E58] every provider can be loaded, has what it prefers, and is listed wit
   expect(found[0]).toMatchObject({ spec: /^xai\//, isReady: true });
   expect(found.every((it) => `${it.spec} ${it.name}`.toLowerCase().includes("grok"))).toBe(true);
   expect(found.some((it) => !it.isReady)).toBe(true);
-  expect((await all.logins()).map((it) => it.id)).toEqual(
+  const listed = await all.listProviders();
+  expect(listed.filter((it) => it.ways[0] === "account").map((it) => it.id)).toEqual(
     expect.arrayContaining(["anthropic", "github-copilot"]),
   );
+  expect(listed.filter((it) => it.found)).toMatchObject([
+    { id: "xai", found: { way: "key", isStored: false, source: "XAI_API_KEY" } },
+  ]);
 });
 
 test("[E59] a login is kept in the store of credentials and taken out again", async () => {
   const credentials = new InMemoryCredentialStore();
   const all = createModels({ credentials });
-  await all.login("groq", { prompt: async () => "typed-key", notify: () => {} });
+  const typed = { prompt: async () => "typed-key", notify: () => {} };
+  await all.login("groq", typed);
+  await all.login("anthropic", typed, "key");
+  expect(await credentials.read("anthropic")).toMatchObject({ type: "api_key", key: "typed-key" });
+  await expect(all.login("groq", typed, "account")).rejects.toThrow(/no login with an account/);
+  const stored = (await all.listProviders()).filter((it) => it.found?.isStored);
+  expect(stored.map((it) => it.id)).toEqual(["anthropic", "groq"]);
+  await all.logout("anthropic");
   expect(await credentials.read("groq")).toMatchObject({ type: "api_key", key: "typed-key" });
   expect(await all.whichModel("groq/openai/gpt-oss-120b")).toMatchObject({ state: "ready" });
   await all.logout("groq");

@@ -8,7 +8,8 @@ import { blobTables } from "../log/blob.ts";
 import { searchTables } from "../log/search.ts";
 import type { Sql } from "./sql.ts";
 
-const schemaVersion = 1;
+/** The schema that this code writes. */
+export const schemaVersion = 1;
 
 const tables = [
   "create table meta (name text primary key, value text not null) without rowid",

@@ -44,16 +44,21 @@ export function networkFileSystem(
   return networkFuse.test(nearest.name) ? nearest.name : undefined;
 }
 
-/** Refuses a store whose folder lies on a network file system. The types are Linux's; elsewhere nothing is refused. */
-export async function refuseNetworkFileSystem(folder: string, label: string): Promise<void> {
-  if (process.platform !== "linux") return;
+/** The network file system that a folder lies on. The types are Linux's; elsewhere none is known. */
+export async function networkFileSystemAt(folder: string): Promise<string | undefined> {
+  if (process.platform !== "linux") return undefined;
   const real = await realpath(folder).catch(() => undefined);
   // A folder that is not there is what SQLite itself will say.
-  if (real === undefined) return;
+  if (real === undefined) return undefined;
   const { type } = await statfs(real);
   const unsigned = type >>> 0;
   const mounts = unsigned === fuse ? await readFile("/proc/self/mountinfo", "utf8") : "";
-  const name = networkFileSystem(unsigned, real, mounts);
+  return networkFileSystem(unsigned, real, mounts);
+}
+
+/** Refuses a store whose folder lies on a network file system. */
+export async function refuseNetworkFileSystem(folder: string, label: string): Promise<void> {
+  const name = await networkFileSystemAt(folder);
   if (name === undefined) return;
   throw new Fault(
     "unreadable",

@@ -16,6 +16,14 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && primaryOf(error) === busy;
 }
 
+/** Whether a refusal tells of a damaged file: part of it may still be readable. */
+export function isDamage(error: unknown): boolean {
+  if (!Fault.is(error) || !(error.cause instanceof Error) || !("errcode" in error.cause))
+    return false;
+  const code = primaryOf(error.cause as Error & { errcode: unknown });
+  return code === corrupt || code === notADatabase;
+}
+
 /**
  * The refusal for an error of SQLite or of the system on the store called `label` (a file name, never a path); any
  * other error as it is.
@@ -28,7 +36,7 @@ export function toRefusal(error: unknown, label: string): unknown {
     case notADatabase:
       return new Fault(
         "unreadable",
-        `the store ${label} is damaged or no SQLite database; nothing was changed: open it read-only to copy what is readable, or restore a backup`,
+        `the store ${label} is damaged or no SQLite database; nothing was changed: copy what is readable with \`lichen doctor --salvage <new folder>\`, or restore a backup`,
         { cause: error },
       );
     case cannotOpen:

@@ -11,7 +11,7 @@ import { basename, dirname } from "node:path";
 import { Fault, type SessionInfo } from "@lichen/wire";
 import type { Platform } from "../../../platform.ts";
 import { eidOf, parseId, seqOf, sidOf } from "../../../store/keys.ts";
-import { openSchema } from "../../../store/schema.ts";
+import { openSchema, schemaVersion } from "../../../store/schema.ts";
 import type { Sql } from "../../../store/sql.ts";
 import { makeFolder, toSystemRefusal } from "../folder.ts";
 import { acquireLease, type Lease } from "../lease.ts";
@@ -107,10 +107,10 @@ function openPages(path: string): Pages {
 
 async function copy(pages: Pages, { from, to, platform }: SalvageOptions): Promise<SalvageReport> {
   const found = new FoundRows(pages);
-  if (found.schema !== undefined && found.schema !== "1")
+  if (found.schema !== undefined && Number(found.schema) > schemaVersion)
     throw new Fault(
       "unreadable",
-      `The store ${basename(from)} has schema ${found.schema}, this Lichen reads up to 1: update Lichen.`,
+      `The store ${basename(from)} has schema ${found.schema}, this Lichen reads up to ${schemaVersion}: update Lichen.`,
     );
   if (found.sids().length === 0 && found.schema === undefined)
     throw new Fault(
