@@ -7,6 +7,7 @@
 import { type Frame, isReadable, type Session, settled } from "@lichen/client";
 import type { Approval, Settlement } from "@lichen/wire";
 import { approvalOf, known } from "@lichen/wire";
+import type { Decision } from "./question.ts";
 import type { RunView } from "./run-view.ts";
 
 export interface Question {
@@ -24,7 +25,7 @@ export type Decide = (
   withdrawn: AbortSignal,
   /** A run asks that stands before the one that is followed. */
   isEarlier: boolean,
-) => Promise<{ allow: boolean; message?: string } | undefined>;
+) => Promise<Decision | undefined>;
 
 export type Asked =
   | { readonly outcome: "settled"; readonly settlement: Settlement }

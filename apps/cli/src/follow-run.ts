@@ -6,7 +6,7 @@ import type { Approval } from "@lichen/wire";
 import { onStopSignal } from "@lichen/server/node";
 import type { Asked, Decide } from "./ask.ts";
 import type { Input } from "./command.ts";
-import { decideAtTerminal, describeApproval } from "./decide.ts";
+import { decideAtTerminal, describeApproval, oneByOne } from "./decide.ts";
 import type { ReachedAgent } from "./reach-agent.ts";
 import { RunView } from "./run-view.ts";
 import type { Terminal } from "./terminal.ts";
@@ -58,10 +58,11 @@ export async function followRun(
 }
 
 function deciderOf({ reached, session, input, terminal }: Follower): Decide {
+  const inTurn = oneByOne();
   return async (approval, withdrawn, isEarlier) => {
     if (isEarlier)
       terminal.say(`session ${session.id} waits for an answer to an earlier message first`);
-    if (terminal.canAsk) return decideAtTerminal(terminal, approval, withdrawn);
+    if (terminal.canAsk) return inTurn(() => decideAtTerminal(terminal, approval, withdrawn));
     terminal.say(describeApproval(approval));
     if (!reached.isShared) return undefined;
     terminal.say(`waiting for a person to answer:\n  ${howToAnswer(approval, input)}`);

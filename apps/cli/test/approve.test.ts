@@ -77,6 +77,41 @@ test("[K24] approve uses the running host, and --deny tells the model why", asyn
   expect(JSON.stringify(answered)).toContain("not today");
 });
 
+const pickTool = `
+import { defineTool, z } from "lichen";
+export default defineTool({
+  description: "Asks which color.",
+  label: "read",
+  input: z.object({}),
+  execute: async (_input, { ask }) => JSON.stringify(await ask([
+    { question: "Which color?", header: "Color", options: [{ label: "Red", description: "like fire" }, { label: "Blue" }] },
+  ])),
+});
+`;
+
+test.each([
+  ["2", "Blue"],
+  ["red", "Red"],
+  ["Neither of them", "Neither of them"],
+])(
+  "[K24] approve lists a question with its options, and --message %j answers it",
+  async (message, color) => {
+    await using home = await Home.make();
+    const dir = await writeAgent(home, { "tools/pick.ts": pickTool });
+    const picks = { parts: [{ call: { name: "pick", input: {} } }] };
+    await Provider.start(home, dir, { steps: [picks, "Picked."] });
+    const { code } = await home.run(["invoke", "pick", dir, "--session", "s"]);
+    expect(code).toBe(1);
+    const listed = await home.run(["approve", dir]);
+    expect(listed.stdout).toContain("Color: Which color?\n    1. Red: like fire\n    2. Blue\n");
+    const id = /apr_\S+/.exec(listed.stdout)![0];
+    const args = ["approve", id, dir, "--message", message];
+    const answered = await home.run(args);
+    expect(answered).toMatchObject({ code: 0, stdout: "Picked.\n" });
+    expect(answered.stderr).toContain(`"answers":{"Which color?":"${color}"}`);
+  },
+);
+
 test("[K27] a token that is deleted while its host runs is written again for the next command", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home);

@@ -7,6 +7,7 @@ import { attend } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
 import { describeApproval } from "../decide.ts";
 import { followRun } from "../follow-run.ts";
+import { decisionBy } from "../question.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName } from "../typed.ts";
@@ -85,7 +86,7 @@ function answer(
     const requestId = `approve:${randomUUID()}`;
     await session.send({
       ...{ type: "answer", requestId, approvalId, allow },
-      ...(message === undefined ? {} : { message }),
+      ...(message === undefined ? {} : allow ? decisionBy(approval, message) : { message }),
     });
     view.follow(commandId);
     return attend(session, { commandId, cancel }, view, decide);

@@ -4,6 +4,7 @@
 import type { Agent, Frame, Session } from "@lichen/runtime";
 import { type Approval, approvalOf, canonicalJson, type Entry, known } from "@lichen/wire";
 import type { Settlement } from "@lichen/wire";
+import { questionsOf } from "../question.ts";
 import type { Witness } from "./witness.ts";
 
 /** The longest that one reading of a settlement waits. */
@@ -87,11 +88,16 @@ export class Client {
     witness.saw({ saw: "entry", epoch: this.#epoch, seq, kind, text: canonicalJson(entry) });
   }
 
-  #allow({ approvalId, state }: Approval): void {
+  #allow(approval: Approval): void {
+    const { approvalId, state } = approval;
     if (state !== "pending" || this.#asked.has(approvalId)) return;
     this.#asked.add(approvalId);
     const requestId = `answer:${approvalId}`;
-    this.#session.send({ type: "answer", requestId, approvalId, allow: true }).then(
+    const questions = questionsOf(approval).map(
+      ({ text, options }) => [text, options[0]?.label ?? "yes"] as const,
+    );
+    const answers = questions.length === 0 ? {} : { answers: Object.fromEntries(questions) };
+    this.#session.send({ type: "answer", requestId, approvalId, allow: true, ...answers }).then(
       ({ status, entryId }) => this.#heard(requestId, { status, ...(entryId ? { entryId } : {}) }),
       (error: unknown) => (this.#failure ??= { error }),
     );
