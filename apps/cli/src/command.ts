@@ -18,6 +18,7 @@ export interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly required: boolean;
+  readonly offers?: Offers;
 }
 
 export interface OptionSpec {
@@ -28,7 +29,18 @@ export interface OptionSpec {
   readonly value?: string;
   /** Why a value cannot be taken; undefined where it can. */
   readonly refuse?: (value: string) => string | undefined;
+  readonly offers?: Offers;
 }
+
+/** What the Tab key offers for a value: these words, or what there is of a kind. */
+export type Offers =
+  | readonly string[]
+  | "folder"
+  | "file"
+  | "session"
+  | "approval"
+  | "tool"
+  | "model";
 
 /** Answers the exit code: 0 done, 1 failed or refused. Usage errors are thrown. */
 type Program = (input: Input, terminal: Terminal) => Promise<number>;

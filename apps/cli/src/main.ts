@@ -15,6 +15,10 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function execute(args: readonly string[], terminal: Terminal): Promise<number> {
+  if (args[0] === "completion" && args[1] === "--words") {
+    const { answerWords } = await import("./completion/words.ts");
+    return answerWords(args.slice(2), terminal);
+  }
   try {
     const parsed = parse(args, commands);
     switch (parsed.kind) {

@@ -4,7 +4,12 @@ import type { CommandSpec, OptionSpec } from "../command.ts";
 import { dir, model, state } from "./shared.ts";
 
 const choosing: readonly OptionSpec[] = [
-  { name: "session", value: "id", summary: "the conversation to go on with (default: a new one)" },
+  {
+    name: "session",
+    value: "id",
+    summary: "the conversation to go on with (default: a new one)",
+    offers: "session",
+  },
   { name: "continue", summary: "go on with the latest active one" },
   { name: "resume", summary: "choose one from a list" },
 ];
@@ -12,6 +17,7 @@ const theme: OptionSpec = {
   name: "theme",
   value: "dark|light",
   summary: "the colours, before LICHEN_THEME and what the terminal says of its background",
+  offers: ["dark", "light"],
   refuse: (value) =>
     value === "dark" || value === "light" ? undefined : `takes dark or light, not "${value}"`,
 };
@@ -49,7 +55,12 @@ export const screen: readonly CommandSpec[] = [
     options: [
       ...choosing,
       theme,
-      { name: "token-file", value: "path", summary: "a file that holds the host's token" },
+      {
+        name: "token-file",
+        value: "path",
+        summary: "a file that holds the host's token",
+        offers: "file",
+      },
     ],
     examples: [
       "lichen attach http://127.0.0.1:7387",

@@ -7,16 +7,19 @@ export const dir: ArgumentSpec = {
   name: "dir",
   summary: "the agent folder; the current directory where it is left out",
   required: false,
+  offers: "folder",
 };
 export const state: OptionSpec = {
   name: "state",
   value: "dir",
   summary: "where conversations are kept (default: ~/.local/share/lichen/<agent id>)",
+  offers: "folder",
 };
 export const model: OptionSpec = {
   name: "model",
   value: "provider/id",
   summary: "the model, before LICHEN_MODEL and the folder's own config",
+  offers: "model",
   refuse: (value) =>
     value === "demo" || /^[^/\s]+\/\S+$/.test(value)
       ? undefined

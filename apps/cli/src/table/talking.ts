@@ -18,6 +18,7 @@ export const talking: readonly CommandSpec[] = [
         name: "session",
         value: "id",
         summary: "the conversation to go on with (default: a new one)",
+        offers: "session",
       },
       model,
       state,
@@ -43,11 +44,17 @@ export const talking: readonly CommandSpec[] = [
         name: "approvalId",
         summary: "what to answer, such as apr_3wklk58v8jrz_13",
         required: false,
+        offers: "approval",
       },
       dir,
     ],
     options: [
-      { name: "session", value: "id", summary: "only what this conversation waits for" },
+      {
+        name: "session",
+        value: "id",
+        summary: "only what this conversation waits for",
+        offers: "session",
+      },
       { name: "deny", summary: "refuse it; the run goes on without" },
       {
         name: "message",
@@ -74,7 +81,7 @@ export const talking: readonly CommandSpec[] = [
       "With --wait Ctrl-C ends the waiting (130) and takes nothing back: `lichen cancel` does that.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation", required: true },
+      { name: "session", summary: "the conversation", required: true, offers: "session" },
       { name: "text", summary: "the message", required: true },
       dir,
     ],
@@ -86,6 +93,7 @@ export const talking: readonly CommandSpec[] = [
         name: "image",
         value: "path",
         summary: "send a PNG, JPEG, GIF or WebP with it; may be given several times",
+        offers: "file",
       },
       { name: "wait", summary: "print the answer; 1 where the run did not complete" },
       {
@@ -116,7 +124,12 @@ export const talking: readonly CommandSpec[] = [
       "A single word that begins with ./, ../ or / (or is . or ..) is the folder.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation; all of them where left out", required: false },
+      {
+        name: "session",
+        summary: "the conversation; all of them where left out",
+        required: false,
+        offers: "session",
+      },
       dir,
     ],
     options: [
@@ -135,7 +148,7 @@ export const talking: readonly CommandSpec[] = [
         "takes back that alone. Prints the ids of what was cancelled; 1 where it was too late.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation", required: true },
+      { name: "session", summary: "the conversation", required: true, offers: "session" },
       {
         name: "commandId",
         summary: "what to cancel, such as cmd_3wklk58v8jrz_13",

@@ -9,8 +9,8 @@ import type { AssistantMessage } from "@earendil-works/pi-ai";
 import type { TranscriptEntry } from "@lichen/runtime";
 import type { CallBlock, EntryOf } from "@lichen/wire";
 import { errorOutcome, outcomeOf, type Tool } from "../tool.ts";
+import { Refusal } from "../tool-call.ts";
 import { argumentsOf, noUsage, openCalls } from "./context.ts";
-import { Refusal } from "./toolbox.ts";
 import type { Turn } from "./turn.ts";
 
 export type Loop = typeof import("@earendil-works/pi-agent-core");

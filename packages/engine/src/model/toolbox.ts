@@ -6,13 +6,8 @@
 import type { Call, Outcome, Run } from "@lichen/runtime";
 import type { CallBlock, Json, JsonObject } from "@lichen/wire";
 import { answersOf, askedOf } from "../asking.ts";
-import {
-  errorOutcome,
-  outcomeOf,
-  type Tool,
-  type ToolContext,
-  type ToolSwitches,
-} from "../tool.ts";
+import type { Tool, ToolContext, ToolSwitches } from "../tool.ts";
+import { acceptedInput, confirmationOf, outcomeOfWork } from "../tool-call.ts";
 import { withoutSecrets } from "./diagnostic.ts";
 
 /** A call by the assistant entry that asks for it. */
@@ -60,8 +55,8 @@ export class Toolbox {
 
   /** Runs one call; rejects where the run can go no further, throws `Refusal` where nothing ran. */
   async call(key: CallKey, tool: Tool, given: unknown): Promise<Outcome> {
-    const input = parsed(tool, given);
-    const confirm = confirmed(tool, input);
+    const input = acceptedInput(tool, given);
+    const confirm = confirmationOf(tool, input);
     const call: Call = {
       assistant: key.assistant,
       index: key.block.index,
@@ -85,14 +80,9 @@ export class Toolbox {
 
   async #execute(tool: Tool, input: JsonObject, context: ToolContext): Promise<Outcome> {
     const { signal } = context;
-    let outcome: Outcome;
-    try {
-      outcome = outcomeOf(await untilStopped(signal, async () => tool.execute(input, context)));
-    } catch (error) {
-      // A stop is no outcome.
-      if (signal.aborted) throw error;
-      outcome = errorOutcome(error instanceof Error ? error.message : String(error));
-    }
+    const outcome = await outcomeOfWork(signal, () =>
+      untilStopped(signal, async () => tool.execute(input, context)),
+    );
     return this.withoutSecrets(outcome);
   }
 
@@ -139,11 +129,6 @@ export class Toolbox {
       },
     };
   }
-}
-
-/** Nothing ran: the arguments do not fit, or the tool could not tell whether it may run. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
 }
 
 /**
@@ -210,27 +195,4 @@ async function untilStopped<T>(signal: AbortSignal, work: () => Promise<T>): Pro
   } finally {
     signal.removeEventListener("abort", stop);
   }
-}
-
-function parsed(tool: Tool, given: unknown): JsonObject {
-  try {
-    return tool.parse(given);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal(`Invalid arguments for ${tool.name}: ${reason}`, { cause: error });
-  }
-}
-
-function confirmed(tool: Tool, input: JsonObject): { description?: string } | undefined {
-  if (typeof tool.confirm !== "function") return tool.confirm ? {} : undefined;
-  let description: string | undefined;
-  try {
-    description = tool.confirm(input);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal(`${tool.name} could not say whether a person must allow this: ${reason}`, {
-      cause: error,
-    });
-  }
-  return description === undefined ? undefined : { description };
 }

@@ -8,6 +8,7 @@ export {
   type CreateAgentOptions,
   type InvokableAgent,
 } from "./create-agent.ts";
+export { type FolderTools, openFolderTools } from "./folder-tools.ts";
 export { type Host, type HostOptions, locateHost, openHost } from "./open-host.ts";
 export {
   openAgent,

@@ -1,0 +1,122 @@
+// What there is of a kind just now: the sessions and approvals of a host that runs, the tools of a folder by their files,
+// the models by name. What it takes is imported only for the kind that is asked for.
+
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Offers } from "../command.ts";
+import type { Offer, Wanted } from "./wanted.ts";
+
+export type LiveKind = Exclude<Offers, readonly string[] | "folder" | "file">;
+type Line = Pick<Wanted, "typed" | "options">;
+type Take = (found: readonly Offer[]) => void;
+
+const most = 100;
+const maxModelsBytes = 1_024 * 1_024;
+
+/** Hands over what it finds as it finds it. Rejects where there is nothing to be found. */
+export async function findLive(kind: LiveKind, line: Line, take: Take): Promise<void> {
+  switch (kind) {
+    case "session":
+      return findSessions(line, take);
+    case "approval":
+      return findApprovals(line, take);
+    case "tool":
+      return findTools(line, take);
+    case "model":
+      return findModels(take);
+  }
+}
+
+async function findSessions(line: Line, take: Take): Promise<void> {
+  const agent = await runningAgent(line);
+  const { sessions } = await agent.sessions({ limit: most });
+  take(
+    sessions.map(({ session, title, preview, state }) => ({
+      word: session,
+      summary: title ?? preview ?? state,
+    })),
+  );
+}
+
+async function findApprovals(line: Line, take: Take): Promise<void> {
+  const [agent, { allWaiting }, { describeApproval }] = await Promise.all([
+    runningAgent(line),
+    import("../waiting.ts"),
+    import("../decide.ts"),
+  ]);
+  const waiting = await allWaiting(agent);
+  take(
+    waiting.map(({ approval }) => ({
+      word: approval.approvalId,
+      summary: describeApproval(approval),
+    })),
+  );
+}
+
+/** The agent that the line means, in the host that serves it now. Its folder is given no id for this. */
+async function runningAgent({ typed, options }: Line) {
+  const [{ connectHost, findAgent, locateHost }, { createClient }, { loadEnvironment }] =
+    await Promise.all([
+      import("@lichen/server/node"),
+      import("@lichen/client"),
+      import("../environment.ts"),
+    ]);
+  const state = options.get("state");
+  const dir = folderOf(typed);
+  let agentDir: string | undefined;
+  try {
+    agentDir = findAgent(dir ?? ".", process.env["LICHEN_AGENT"]).dir;
+  } catch (error) {
+    if (dir !== undefined) throw error;
+  }
+  if (agentDir === undefined) {
+    const { onlyHost } = await import("../place.ts");
+    const found = await onlyHost({
+      argument: () => undefined,
+      value: (name) => options.get(name),
+      values: () => [],
+      flag: () => false,
+    });
+    if (found === undefined) throw new Error("No host runs.");
+    return createClient(found.address).agent(found.agent);
+  }
+  if (!existsSync(join(agentDir, ".lichen", "agent.json"))) throw new Error("It never ran.");
+  await loadEnvironment(agentDir);
+  const { agentId, stateDir } = locateHost({ dir: agentDir, ...(state ? { state } : {}) });
+  const connection = await connectHost(stateDir);
+  if (connection.found !== "host") throw new Error("No host runs.");
+  return createClient(connection).agent(agentId);
+}
+
+/** Those that have a file: to know the others, the folder's code would have to run. */
+async function findTools({ typed }: Line, take: Take): Promise<void> {
+  const { findAgent } = await import("@lichen/server/node");
+  const { dir } = findAgent(folderOf(typed) ?? ".", process.env["LICHEN_AGENT"]);
+  const files = readdirSync(join(dir, "tools")).filter(
+    (name) => /^[\w-]+\.(ts|js|mjs)$/.test(name) && !name.endsWith(".d.ts"),
+  );
+  take(files.map((file) => ({ word: file.replace(/\.\w+$/, ""), summary: `tools/${file}` })));
+}
+
+async function findModels(take: Take): Promise<void> {
+  const { createModels } = await import("@lichen/engine");
+  take([{ word: "demo", summary: "the built-in one, no language model" }]);
+  const modelsJson = readModels();
+  const models = createModels({
+    env: (name) => process.env[name],
+    ...(modelsJson === undefined ? {} : { modelsJson }),
+  });
+  take((await models.listModels()).map(({ spec, name }) => ({ word: spec, summary: name })));
+}
+
+/** Those of the current folder, as `lichen models` has them. */
+function readModels(): string | undefined {
+  const stat = statSync("models.json", { throwIfNoEntry: false });
+  const isReadable = stat?.isFile() === true && stat.size <= maxModelsBytes;
+  return isReadable ? readFileSync("models.json", "utf8") : undefined;
+}
+
+/** The last argument that is a folder. */
+function folderOf(typed: readonly string[]): string | undefined {
+  return typed.findLast((word) => statSync(word, { throwIfNoEntry: false })?.isDirectory());
+}
