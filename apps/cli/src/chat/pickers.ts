@@ -127,8 +127,8 @@ function sessionItem(chat: Chat, info: SessionInfo): SelectItem {
     approvals > 0 ? "waits for you" : pending > 0 ? `${state}, ${pending} queued` : state;
   return {
     value: session,
-    label: `${isUnread ? "●" : isShown ? "→" : " "} ${oneLine(nameOf(info), 120)}`,
-    description: `${waits}, ${ago(lastAt)}`,
+    label: `${isUnread ? "●" : " "} ${oneLine(nameOf(info), 120)}`,
+    description: isShown ? "shown now" : `${waits}, ${ago(lastAt)}`,
   };
 }
 
