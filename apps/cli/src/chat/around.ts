@@ -28,7 +28,7 @@ export function surroundings(chat: Chat, model: ModelInUse): Surroundings {
     queue: (width) => {
       const { following, view, reach } = chat;
       if (following === undefined || reach === undefined) return [];
-      const lines = reach.outgoing.lines(following.session.id, view?.queue ?? []);
+      const lines = reach.outgoing.lines(following.session.id, view);
       return queueLines(lines, theme(), width);
     },
     attached: () =>

@@ -2,7 +2,7 @@
 // a message or sends it twice; and how a message is taken back.
 
 import { randomUUID } from "node:crypto";
-import type { Outbox, OutboxEvent, OutboxItem } from "@lichen/client";
+import type { Outbox, OutboxEvent, OutboxItem, View } from "@lichen/client";
 import { type BlobRef, Fault, known, type PendingCommand, type Text } from "@lichen/wire";
 import type { Attachment } from "./attachments.ts";
 import type { Following } from "./following.ts";
@@ -59,16 +59,17 @@ export class Outgoing {
   }
 
   /** What waits, in the order in which it goes: first what the host has queued, then what it has not got. */
-  lines(session: string, queue: readonly PendingCommand[]): QueuedLine[] {
+  lines(session: string, view: View | undefined): QueuedLine[] {
+    const unsent = view?.outage === undefined ? "sending" : "waiting";
     const here = this.#items(session);
     return [
-      ...queue.map(({ text, type }): QueuedLine => ({
+      ...(view?.queue ?? []).map(({ text, type }): QueuedLine => ({
         text: type === "compact" ? "compact the conversation" : text,
         state: "queued",
       })),
       ...here.map((item): QueuedLine => ({
         text: wordsOf(item),
-        state: item.state === "set_aside" ? "failed" : "sending",
+        state: item.state === "set_aside" ? "failed" : unsent,
         ...(item.reason === undefined ? {} : { reason: item.reason.message }),
       })),
     ];

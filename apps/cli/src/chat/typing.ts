@@ -94,7 +94,7 @@ export class Typing {
     const chat = this.#chat;
     const { view, following, reach } = chat;
     if (following && view && reach) {
-      if (reach.outgoing.lines(following.session.id, view.queue).length > 0)
+      if (reach.outgoing.lines(following.session.id, view).length > 0)
         return chat.attempt(() => this.#recall());
       const { running } = view;
       if (running) {
