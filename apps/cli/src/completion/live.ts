@@ -53,39 +53,49 @@ async function findApprovals(line: Line, take: Take): Promise<void> {
   );
 }
 
-/** The agent that the line means, in the host that serves it now. Its folder is given no id for this. */
-async function runningAgent({ typed, options }: Line) {
-  const [{ connectHost, findAgent, locateHost }, { createClient }, { loadEnvironment }] =
-    await Promise.all([
-      import("@lichen/server/node"),
-      import("@lichen/client"),
-      import("../environment.ts"),
-    ]);
-  const state = options.get("state");
+/** The agent that the line means, in the host that serves it now. */
+async function runningAgent(line: Line) {
+  const [{ connectHost }, { createClient }] = await Promise.all([
+    import("@lichen/server/node"),
+    import("@lichen/client"),
+  ]);
+  const { agent, stateDir } = await meantBy(line);
+  const connection = await connectHost(stateDir);
+  if (connection.found !== "host") throw new Error("No host runs.");
+  return createClient(connection).agent(agent);
+}
+
+/** The agent of the folder; away from every folder, that of the one host that runs. A folder gets no id for this. */
+async function meantBy({ typed, options }: Line): Promise<{ agent: string; stateDir: string }> {
+  const [{ findAgent, locateHost }, { loadEnvironment }] = await Promise.all([
+    import("@lichen/server/node"),
+    import("../environment.ts"),
+  ]);
   const dir = folderOf(typed);
-  let agentDir: string | undefined;
+  let agentDir: string;
   try {
     agentDir = findAgent(dir ?? ".", process.env["LICHEN_AGENT"]).dir;
   } catch (error) {
     if (dir !== undefined) throw error;
-  }
-  if (agentDir === undefined) {
-    const { onlyHost } = await import("../place.ts");
-    const found = await onlyHost({
-      argument: () => undefined,
-      value: (name) => options.get(name),
-      values: () => [],
-      flag: () => false,
-    });
-    if (found === undefined) throw new Error("No host runs.");
-    return createClient(found.address).agent(found.agent);
+    return onlyOne(options);
   }
   if (!existsSync(join(agentDir, ".lichen", "agent.json"))) throw new Error("It never ran.");
   await loadEnvironment(agentDir);
+  const state = options.get("state");
   const { agentId, stateDir } = locateHost({ dir: agentDir, ...(state ? { state } : {}) });
-  const connection = await connectHost(stateDir);
-  if (connection.found !== "host") throw new Error("No host runs.");
-  return createClient(connection).agent(agentId);
+  return { agent: agentId, stateDir };
+}
+
+async function onlyOne(options: Line["options"]) {
+  const { onlyHost } = await import("../place.ts");
+  const found = await onlyHost({
+    argument: () => undefined,
+    value: (name) => options.get(name),
+    values: () => [],
+    flag: () => false,
+  });
+  if (found === undefined) throw new Error("No host runs.");
+  return found;
 }
 
 /** Those that have a file: to know the others, the folder's code would have to run. */
