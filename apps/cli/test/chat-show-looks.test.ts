@@ -50,6 +50,26 @@ test("[U25] a line that is longer than the screen is one row while folded", () =
   expect(shownOf(story.view(), 40, true).length).toBeGreaterThan(700);
 });
 
+test("[U25] a long message of a person is folded too, and a short one is not", () => {
+  const story = new Story();
+  story.says(numbered(31, "line"));
+  story.says(numbered(60, "line"));
+  const rows = shownOf(story.view());
+  expect(rows.slice(0, 32)).toEqual([
+    "",
+    ...numbered(31, "line")
+      .split("\n")
+      .map((it) => `▌ ${it}`),
+  ]);
+  expect(rows.slice(33 + 23, 33 + 27)).toEqual([
+    "▌ line 24",
+    "▌ … 30 lines, ctrl+o shows all",
+    "▌ line 55",
+    "▌ line 56",
+  ]);
+  expect(shownOf(story.view(), 80, true)).toHaveLength(93);
+});
+
 test("[U30] without colours no colour is left, and both looks show the same words", () => {
   const story = new Story();
   story.says("hello");

@@ -1,6 +1,9 @@
 import { ViewFold } from "@lichen/client";
 import type { Baseline, Entry } from "@lichen/wire";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { Growing } from "../src/chat/show/growing.ts";
+import { markdownLines } from "../src/chat/show/message.ts";
 import { Transcript } from "../src/chat/show/transcript.ts";
 import { themeOf } from "../src/chat/show/theme.ts";
 import {
@@ -63,6 +66,48 @@ test("[U26] while a text streams, what stands above its last block stays, and on
   expect(transcript.render(60)).toEqual(last);
 });
 
+test("[U26] a text that grows by any steps has at each of them the lines of the whole", () => {
+  const block = fc.constantFrom(
+    "Plain words, and then **some** more of them.",
+    "# Title",
+    "Title\n===",
+    "- one\n- two\n\n  more\n- three",
+    "1. one\n   - in\n\n   ```\n   code\n   ```",
+    "> quoted\n> more",
+    "```ts\nconst a = 1;\n\nWords in code\n```",
+    "````\n```\n\nStill code\n````",
+    "~~~\nopen\n\nSo it goes",
+    "| a | b |\n|---|---|\n| c | d |",
+    "a | b\n--|--\nc | d",
+    "<b>bold</b>",
+    "<!-- hidden\n\nStill -->",
+    "$$\na\n\nb\n$$",
+    "    indented",
+    "---",
+    "See [x] and [y](http://a.b).",
+    "[x]: http://c.d",
+    "línea *abierta",
+    "`a",
+    "\u001b]0;open",
+  );
+  const gap = fc.constantFrom("\n\n", "\n", "\n\n\n", "\n  \n");
+  const text = fc
+    .array(fc.tuple(block, gap), { minLength: 1, maxLength: 12 })
+    .map((blocks) => blocks.flat().join(""));
+  const look = { theme, width: 50, isUnfolded: false };
+  fc.assert(
+    fc.property(text, fc.integer({ min: 5, max: 80 }), (whole, step) => {
+      const growing = new Growing(0);
+      for (let end = step; end < whole.length + step; end += step) {
+        const begun = whole.slice(0, end);
+        expect(growing.lines(begun, look)).toEqual(markdownLines(begun, look));
+      }
+      expect(growing.lines("Anew", look)).toEqual(markdownLines("Anew", look));
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test("[U26] thinking streams as its last lines until the text begins, and a call as what it is about", () => {
   const story = new Story();
   story.says("go");
@@ -108,9 +153,10 @@ test("[U27] an item is drawn once: of 10,000 a frame draws only those that it ch
   expect(fold.view!.items).toHaveLength(9_999);
   expect(transcript.draws).toBe(9_999);
   expect(transcript.render(80)).toBe(whole);
+  const height = whole.length;
 
   transcript.show(streaming(fold.view!, { text: "It" }));
-  expect(transcript.render(80)).toHaveLength(whole.length + 2);
+  expect(transcript.render(80)).toHaveLength(height + 2);
   transcript.show(streaming(fold.view!, { text: "It streams" }));
   const streamed = transcript.render(80);
   expect(bare(streamed.slice(-1))).toEqual(["  It streams"]);
@@ -137,7 +183,7 @@ test("[U27] an item is drawn once: of 10,000 a frame draws only those that it ch
   expect(bare(transcript.render(80)).slice(-3)).toEqual(["▸ bash sleep", "  │ a", "  │ b"]);
   expect(transcript.draws).toBe(10_002);
   transcript.show(fold.view!);
-  expect(transcript.render(80)).toHaveLength(whole.length + 2);
+  expect(transcript.render(80)).toHaveLength(height + 2);
   expect(transcript.draws).toBe(10_003);
 }, 60_000);
 
@@ -158,7 +204,7 @@ test("[U27] older pages, an answer to an old call and another width leave the re
   expect(drawn).toBe(fold.view!.items.length);
   fold.earlier({ ...emptyBaseline, head: entries.length, entries: entries.slice(0, at) });
   transcript.show(fold.view!);
-  const whole = transcript.render(80);
+  const whole = [...transcript.render(80)];
   // Where the page began stood an outcome without its call: it is part of its message now.
   expect(transcript.draws).toBe(fold.view!.items.length);
   const fresh = new Transcript(theme);
@@ -185,11 +231,11 @@ test("[U27] another branch and a new conversation show what belongs to them alon
   const fold = followed(story.entries);
   const transcript = new Transcript(theme);
   transcript.show(fold.view!);
-  const whole = transcript.render(80);
+  const whole = [...transcript.render(80)];
   const leaf = story.entries.find((entry) => entry.kind === "line")!.id;
   fold.take({ type: "entry", id: "", data: story.add("session.changed", { leaf }) });
   transcript.show(fold.view!);
-  const branch = transcript.render(80);
+  const branch = [...transcript.render(80)];
   expect(branch.length).toBeLessThan(whole.length);
   expect(branch).toEqual(whole.slice(0, branch.length));
   fold.take({ type: "entry", id: "", data: story.add("conversation.started", {}) });

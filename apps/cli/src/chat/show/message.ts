@@ -13,6 +13,8 @@ import {
   cleanLine,
   countOf,
   fit,
+  folded,
+  leftOut,
   linesOf,
   row,
   textRows,
@@ -33,17 +35,21 @@ export interface Spoken {
 
 /** A person's message. */
 export function userLines({ text, images = [], by, remark }: Spoken, look: Look): string[] {
-  const { theme, width } = look;
+  const { theme, width, isUnfolded } = look;
   const room = Math.max(1, width - margin.length);
   const head = [by === undefined ? "" : cleanLine(by, 80), remark ?? ""]
     .filter(Boolean)
     .join(" · ");
   const words = clean(textIn(text));
+  const isEmpty = words.trim() === "" && images.length > 0;
+  const said = isEmpty ? [] : linesOf(words).flatMap((line) => wrapped(line, room));
+  // Who pastes a file has seen it.
+  const { head: begin, left, tail } = folded(said, { isUnfolded, first: 24, last: 6 });
   const rows = [
     ...(head === "" ? [] : [theme.dim(row(head, room))]),
-    ...(words.trim() === "" && images.length > 0
-      ? []
-      : linesOf(words).flatMap((line) => wrapped(line, room))),
+    ...begin,
+    ...(left > 0 ? [theme.dim(row(leftOut(left), room))] : []),
+    ...tail,
     ...images.map((image) => theme.dim(row(cleanLine(imageInWords(image)), room))),
   ];
   const [first = "", ...rest] = behind(theme.user("▌ "), rows, width);
@@ -102,17 +108,15 @@ function spaced(
   return next === undefined || lines.length === 0 ? lines : [...lines, ""];
 }
 
-/** Text of a model. `drawn` is kept between the states of a text that grows. */
-export function markdownLines(text: string, { theme, width }: Look, drawn?: Markdown): string[] {
-  const markdown = drawn ?? new Markdown("", 0, 0, theme.markdown);
-  markdown.setText(clean(text));
-  return markdown
+/** Text of a model. */
+export function markdownLines(text: string, { theme, width }: Look): string[] {
+  return new Markdown(clean(text), 0, 0, theme.markdown)
     .render(Math.max(1, width - margin.length))
     .map((line) => fit(`${margin}${line}`.trimEnd(), width));
 }
 
 /** Folded to one line, or to the last `tail` lines while it streams. */
-export function thinkingLines(text: string, look: Look, tail: number): string[] {
+function thinkingLines(text: string, look: Look, tail: number): string[] {
   const { theme, width, isUnfolded } = look;
   const lines = linesOf(clean(text).trim());
   if (lines.length === 1 && lines[0] === "") return [];
@@ -134,14 +138,18 @@ export function thinkingLines(text: string, look: Look, tail: number): string[] 
   return behind("· ", [style(row(lines[0]!, Math.max(1, room - spare))) + more], width);
 }
 
-/** What streams and is not stored yet. */
-export function partialLines(partial: Partial, look: Look, drawn: Markdown): string[] {
+/** What streams and is not stored yet; `written` draws its text. */
+export function partialLines(
+  partial: Partial,
+  look: Look,
+  written: (text: string, look: Look) => readonly string[],
+): string[] {
   const { theme, width } = look;
   const { text = "", thinking = "", tool, retrying } = partial;
   const isThinking = text === "" && tool === undefined;
   const lines = [
     ...(thinking === "" ? [] : thinkingLines(thinking, look, isThinking ? 4 : 0)),
-    ...(text === "" ? [] : markdownLines(text, look, drawn)),
+    ...(text === "" ? [] : written(text, look)),
   ];
   if (tool?.argsText !== undefined) {
     if (text !== "") lines.push("");

@@ -3,13 +3,15 @@
 //   `render` gives the same array until something shown changes. What streams is drawn below the items, and output of
 //   a running call within its item: a frame of it draws one item and copies references to the rest.
 
-import { type Component, Markdown } from "@earendil-works/pi-tui";
+import type { Component } from "@earendil-works/pi-tui";
 import type { Item, View } from "@lichen/client";
 import { alike } from "./alike.ts";
 import type { Look } from "./call.ts";
+import { Growing } from "./growing.ts";
 import { itemLines, type Live } from "./item.ts";
 import { row } from "./lines.ts";
 import { partialLines } from "./message.ts";
+import { Page } from "./page.ts";
 import type { Theme } from "./theme.ts";
 
 interface Drawn {
@@ -31,18 +33,15 @@ export class Transcript implements Component {
   /** The items that are drawn, by the array they came in. */
   #items: readonly Item[] = noItems;
   #liveAt = -1;
-  /** The lines of all items, and where each item's begin. */
-  #body: string[] = [];
-  #starts: number[] = [];
+  readonly #page = new Page();
   #hasMore = false;
-  #streaming: Markdown;
+  readonly #growing = new Growing();
 
   /** How many items were drawn since the beginning. @internal */
   draws = 0;
 
   constructor(theme: Theme) {
     this.#theme = theme;
-    this.#streaming = new Markdown("", 0, 0, theme.markdown);
   }
 
   setTheme(theme: Theme): void {
@@ -85,7 +84,7 @@ export class Transcript implements Component {
     this.render(Math.max(1, this.#width));
     // What a call put out stands with the message that called: the last one before it.
     const index = this.#drawn.findLastIndex(({ item }) => item.seq <= seq);
-    return this.#starts[index];
+    return this.#page.startOf(index);
   }
 
   /** Draws everything anew at the next `render`. */
@@ -93,10 +92,8 @@ export class Transcript implements Component {
     this.#drawn = [];
     this.#items = noItems;
     this.#liveAt = -1;
-    this.#body = [];
-    this.#starts = [];
+    this.#page.clear(0);
     this.#lines = undefined;
-    this.#streaming = new Markdown("", 0, 0, this.#theme.markdown);
   }
 
   render(width: number): readonly string[] {
@@ -115,8 +112,10 @@ export class Transcript implements Component {
     const first = this.#refresh(items, liveAt, live);
     if (more !== this.#hasMore || first === 0) this.#join(0, more);
     else this.#join(first, more);
-    const tail = partial ? partialLines(partial, this.#look, this.#streaming) : [];
-    return this.#body.concat(tail);
+    const tail = partial
+      ? partialLines(partial, this.#look, (text, look) => this.#growing.lines(text, look))
+      : [];
+    return this.#page.lines(tail);
   }
 
   get #look(): Look {
@@ -156,18 +155,18 @@ export class Transcript implements Component {
     while (first < items.length && first < before.length && isSame(first)) first++;
     if (first === items.length && first === before.length) return first;
     // Older messages and another branch come as new items, of which most are as they were.
+    const rest = before.splice(first);
     let byId: Map<string, Drawn> | undefined;
     const known = (item: Item): Drawn | undefined =>
-      (byId ??= new Map(before.slice(first).map((it) => [it.item.id, it]))).get(item.id);
-    const drawn = before.slice(0, first);
+      (byId ??= new Map(rest.map((it) => [it.item.id, it]))).get(item.id);
     for (let index = first; index < items.length; index++) {
       const item = items[index]!;
       const wanted = liveOf(index);
-      const there = before[index]?.item === item ? before[index] : known(item);
+      const same = rest[index - first];
+      const there = same?.item === item ? same : known(item);
       const isAlike = there !== undefined && there.live === wanted && alike(there.item, item);
-      drawn.push(isAlike ? { ...there, item } : this.#drawnAnew(item, wanted));
+      before.push(isAlike ? { ...there, item } : this.#drawnAnew(item, wanted));
     }
-    this.#drawn = drawn;
     return first;
   }
 
@@ -179,16 +178,12 @@ export class Transcript implements Component {
   /** Puts the lines of the items together, from this item on. */
   #join(first: number, more: boolean): void {
     this.#hasMore = more;
-    const body = this.#body;
-    if (first === 0) {
-      body.length = 0;
-      if (more) body.push(this.#theme.dim(row("  older messages: scroll up", this.#width)));
-    } else if (first < this.#starts.length) body.length = this.#starts[first]!;
-    for (let index = first; index < this.#drawn.length; index++) {
-      this.#starts[index] = body.length;
-      for (const line of this.#drawn[index]!.lines) body.push(line);
-    }
-    this.#starts.length = this.#drawn.length;
+    const page = this.#page;
+    page.clear(first);
+    if (first === 0 && more)
+      page.head(this.#theme.dim(row("  older messages: scroll up", this.#width)));
+    for (let index = first; index < this.#drawn.length; index++)
+      page.add(this.#drawn[index]!.lines);
   }
 }
 

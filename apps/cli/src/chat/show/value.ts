@@ -11,7 +11,7 @@ export function textIn(text: Text): string {
   return typeof text === "string" ? text : asideInWords(text);
 }
 
-export function asideInWords({ bytes, mimeType }: BlobRef): string {
+function asideInWords({ bytes, mimeType }: BlobRef): string {
   const what = mimeType.startsWith("text/") ? "text" : mimeType;
   return `[${bytesInWords(bytes)} of ${what} in the log]`;
 }
