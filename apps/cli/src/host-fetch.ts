@@ -1,6 +1,7 @@
 // The way of a client to one host of this computer, through the host's restarts: a `fetch` that knows where it is now.
 //
-//   A request, and the token with it, goes only to an address that has proven within the last second to be the host.
+//   A request, and the token with it, goes only to an address that has just proven to be the host: whoever takes the
+//   address over is told nothing. That costs each request a challenge.
 //   A host that is gone, starting or going down is waited for, for as long as the patience lasts from the break on; an
 //   answer that was cut off is asked for again. So all requests must be safe to repeat; a client's are.
 //   Without patience a request fails at once, and the client is woken when the host is back.
@@ -10,13 +11,11 @@ import type { Fetch } from "@lichen/client";
 import type { Connection } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 
-export type Address = Extract<Connection, { found: "host" }>;
+type Address = Extract<Connection, { found: "host" }>;
 
 export interface HostFetchOptions {
   /** Finds the host and has it prove itself. */
   readonly reach: () => Promise<Connection>;
-  /** An address that was proven just now. */
-  readonly first?: Address | undefined;
   readonly patienceMs: number;
   /** Told once per break, where it is waited for. */
   readonly onBreak: () => void;
@@ -24,7 +23,6 @@ export interface HostFetchOptions {
   readonly onReturn: () => void;
 }
 
-const proofMs = 1_000;
 const firstPauseMs = 100;
 const longestPauseMs = 2_000;
 const lookoutMs = 500;
@@ -34,14 +32,11 @@ export class HostFetch {
   readonly url = "http://host.invalid";
   readonly #options: HostFetchOptions;
   readonly #closed = new AbortController();
-  #address: Address | undefined;
-  #provenAt = performance.now();
   #goneSince: number | undefined;
   #isLookingOut = false;
 
   constructor(options: HostFetchOptions) {
     this.#options = options;
-    this.#address = options.first;
   }
 
   /** Ends what goes on beside the requests. */
@@ -77,24 +72,17 @@ export class HostFetch {
         // A host that is well refuses for another reason than its coming or going.
         if (response.status !== 503 || this.#options.patienceMs === 0 || isSecond) return response;
       } catch (error) {
-        this.#address = undefined;
         init.signal?.throwIfAborted();
         if (!(error instanceof TypeError)) throw error;
         return undefined;
       }
-      this.#address = undefined;
     }
   }
 
   async #proven(): Promise<Address | undefined> {
-    if (this.#address !== undefined && performance.now() - this.#provenAt < proofMs)
-      return this.#address;
-    this.#address = undefined;
     const connection = await this.#options.reach();
     if (connection.found !== "host") return undefined;
     if (connection.status !== "ok" && this.#options.patienceMs > 0) return undefined;
-    this.#provenAt = performance.now();
-    this.#address = connection;
     return connection;
   }
 

@@ -7,7 +7,6 @@ import { connectHost, findAgent, hostsDir, locateHost } from "@lichen/server/nod
 import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
 import { loadEnvironment } from "./environment.ts";
-import type { Address } from "./host-fetch.ts";
 
 export interface Place {
   /** The directory pointed at. */
@@ -27,9 +26,8 @@ export async function placeOf(input: Input): Promise<Place> {
   return { dir, agentDir, agentId, stateDir };
 }
 
-/** A running host and the agent in it. */
+/** An agent in a running host. */
 export interface Reached {
-  readonly address: Address;
   readonly agent: string;
   readonly stateDir: string;
 }
@@ -44,7 +42,7 @@ export async function onlyHost(input: Input): Promise<Reached | undefined> {
     const connection = await connectHost(stateDir);
     if (connection.found !== "host") continue;
     for (const { agent } of await createClient(connection).agents()) {
-      found.push({ address: connection, agent, stateDir });
+      found.push({ agent, stateDir });
     }
   }
   if (found.length > 1) {

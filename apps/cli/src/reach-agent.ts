@@ -45,13 +45,13 @@ export async function reachAgent(
   options: ReachOptions = {},
 ): Promise<ReachedAgent> {
   const found = await find(input);
-  if ("address" in found) return served(found, terminal, options);
+  if (!("dir" in found)) return served(found, terminal, options);
   const began = performance.now();
   for (let isFirst = true; ; isFirst = false) {
     const connection = await connectHost(found.stateDir);
     if (connection.found === "host") {
       const { agentId: agent, stateDir } = found;
-      return served({ address: connection, agent, stateDir }, terminal, options);
+      return served({ agent, stateDir }, terminal, options);
     }
     if (connection.found === "stranger" && isFirst) {
       terminal.say(
@@ -109,7 +109,7 @@ export async function reachServed(
   options: Pick<ReachOptions, "patienceMs">,
 ): Promise<ReachedAgent> {
   const found = await find(input);
-  if ("address" in found) return served(found, terminal, options);
+  if (!("dir" in found)) return served(found, terminal, options);
   const { agentId: agent, stateDir } = found;
   return served({ agent, stateDir }, terminal, options);
 }
@@ -126,16 +126,13 @@ async function find(input: Input): Promise<Place | Reached> {
   }
 }
 
-type Served = Pick<Reached, "agent" | "stateDir"> & Partial<Pick<Reached, "address">>;
-
 function served(
-  { address, agent, stateDir }: Served,
+  { agent, stateDir }: Reached,
   terminal: Terminal,
   { patienceMs = defaultPatienceMs }: ReachOptions,
 ): ReachedAgent {
   const host = new HostFetch({
     reach: () => connectHost(stateDir),
-    first: address,
     patienceMs,
     onBreak: () => terminal.say("the host went away; waiting for it to come back"),
     onReturn: () => client.wake(),

@@ -31,9 +31,9 @@ export async function reachUrl(url: string, token: string): Promise<ReachedUrl> 
       return { found: "stranger", url: base };
     return { found: "host", url: base, token, status: heard.status };
   };
+  await refuseStranger(base, token);
   const host = new HostFetch({
     reach: () => reach(laterMs),
-    first: await firstOf(base, token),
     patienceMs: 0,
     onBreak: () => undefined,
     onReturn: () => client.wake(),
@@ -47,10 +47,7 @@ export async function reachUrl(url: string, token: string): Promise<ReachedUrl> 
   }
 }
 
-async function firstOf(
-  base: string,
-  token: string,
-): Promise<Extract<Connection, { found: "host" }>> {
+async function refuseStranger(base: string, token: string): Promise<void> {
   const heard = await challengeHost(base, { timeoutMs: firstMs });
   switch (heard.answer) {
     case "none":
@@ -66,8 +63,7 @@ async function firstOf(
         { retryable: false },
       );
     case "host":
-      if (await heard.knows(token))
-        return { found: "host", url: base, token, status: heard.status };
+      if (await heard.knows(token)) return;
       throw new Fault(
         "unauthenticated",
         `The host at ${base} does not prove that it knows this token, so the token was not sent. Use its owner's token: ` +
