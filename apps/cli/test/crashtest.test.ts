@@ -125,6 +125,51 @@ test("[Y6] approvals are allowed in every life", { timeout: 60_000 }, async () =
   expect(await provider.requests()).toBe(2);
 });
 
+const sortTool = `
+import { defineTool, z } from "lichen";
+export default defineTool({
+  description: "Asks where to.",
+  label: "read",
+  input: z.object({}),
+  async execute(_input, { ask }) {
+    const first = await ask([{ question: "Which?", options: [{ label: "This" }, { label: "That" }] }]);
+    const second = await ask([{ question: "Sure?" }]);
+    return JSON.stringify([first, second].map((asked) => asked.answers));
+  },
+});
+`;
+
+test(
+  "[Y6] a tool's questions are answered in every life, at any crash point, and asked once",
+  { timeout: 120_000 },
+  async () => {
+    await using home = await Home.make();
+    const dir = await writeAgent(home, { "tools/sort.ts": sortTool });
+    const steps = [{ parts: [{ call: { name: "sort", input: {} } }] }, "Sorted."];
+    await Provider.start(home, dir, { steps });
+    const { code, stderr, report } = await crashtest(home, [
+      dir,
+      "sort it",
+      "--every",
+      "2",
+      "--keep",
+    ]);
+    expect({ code, stderr, report }).toMatchObject({ code: 0, report: clean });
+    const { kept, points } = report!;
+    expect(points.map(({ terminal }) => terminal)).toEqual(points.map(() => "completed"));
+    for (const { point } of points) {
+      const seen = readWitness(join(kept!, point, "witness.jsonl"));
+      const entries = seen.flatMap((it) => (it.saw === "entry" ? [it] : []));
+      const asked = entries.filter(({ kind }) => kind === "approval.asked");
+      expect(new Set(asked.map(({ seq }) => seq)).size).toBe(2);
+      const [outcome] = entries.filter(({ kind }) => kind === "message.tool");
+      expect(JSON.parse(outcome!.text)).toMatchObject({
+        data: { content: [{ text: '[{"Which?":"This"},{"Sure?":"yes"}]' }] },
+      });
+    }
+  },
+);
+
 test("[Y4] both lives of a point tell the witness what they were answered and what was delivered to them", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home, { "tools/note.ts": noteTool });

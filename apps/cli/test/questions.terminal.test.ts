@@ -68,3 +68,15 @@ test("[K18] of two calls that want a yes at once each is asked for by itself", a
   await terminal.until("Written.");
   expect(await readFile(home.path("agent", "notes.txt"), "utf8")).toBe("one\n");
 });
+
+test("[K41] a tool that is called by hand asks at the terminal, and fails where nobody can be asked", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/order.ts": orderTool });
+  await using terminal = await lichen(home, dir, ["tool", "order"]);
+  await answer(terminal);
+  expect(await terminal.exitCode()).toBe(0);
+  expect((await terminal.screen()).join("")).toContain(answers);
+  const alone = await home.run(["tool", "order", dir]);
+  expect(alone).toMatchObject({ code: 1, stdout: "" });
+  expect(alone.stderr).toMatch(/order asks a person, and nobody can be asked here/);
+});

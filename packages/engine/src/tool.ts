@@ -55,9 +55,9 @@ export interface ToolContext {
    * Asks a person, and waits for the answer: durable, over restarts too. 1 to 8 questions at once; a rejection says what
    * of them does not fit, that the call has ended already, or that the run stops. Unanswered it ends as `expired`.
    *
-   * Ask first, act after, and label the tool that asks `read`: after a restart its call runs again and gets the answers
-   * it had, in the order of its asking. The call of a `write` tool counts as begun while it asks, so a restart ends it
-   * as interrupted and withdraws its question; for a yes or no before a write there is `confirm`.
+   * Ask first, act after, and label the tool that asks `read`: after a restart its call runs again (as a replay-safe one
+   * does) and gets the answers it had, in the order of its asking. The call of any other tool counts as begun while it
+   * asks: a restart ends it as interrupted and withdraws its question. For a yes or no before a write there is `confirm`.
    */
   readonly ask: (
     questions: readonly AskedQuestion[],

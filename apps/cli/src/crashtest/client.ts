@@ -1,5 +1,6 @@
-// The client of one life: makes the session, sends the prompt, allows whatever is asked, and tells the witness what it
-// hears. All it sends has a request id of its own for ever, so that the client of a later life says the same again.
+// The client of one life: makes the session, sends the prompt, allows whatever is asked (a question gets its first
+// option), and tells the witness what it hears. All it sends has a request id of its own for ever, so that the client of
+// a later life says the same again.
 
 import type { Agent, Frame, Session } from "@lichen/runtime";
 import { type Approval, approvalOf, canonicalJson, type Entry, known } from "@lichen/wire";
