@@ -1,4 +1,3 @@
-import type { Approval, Json } from "@lichen/wire";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -7,7 +6,6 @@ import {
   moneyInWords,
   tokensInWords,
 } from "../src/chat/show/amounts.ts";
-import { approvalLines } from "../src/chat/show/approval.ts";
 import { bannerLine } from "../src/chat/show/banner.ts";
 import { changed, diffRows, patched } from "../src/chat/show/diff.ts";
 import { type Footer, footerLines } from "../src/chat/show/footer.ts";
@@ -16,24 +14,6 @@ import { themeOf } from "../src/chat/show/theme.ts";
 import { bare, callOf, numbered, shownOf, Story } from "./chat-show-story.ts";
 
 const plain = themeOf("light", "none");
-
-function asked(tool: string, input: Json, more: Partial<Approval> = {}): Approval {
-  return {
-    approvalId: "x",
-    commandId: "c",
-    kind: "tool",
-    tool,
-    input,
-    digest: "d",
-    askedAt: "",
-    expiresAt: "",
-    state: "pending",
-    ...more,
-  };
-}
-
-const shown = (approval: Approval, width = 60, rows = 20): string[] =>
-  bare(approvalLines(approval, plain, width, rows));
 
 test("[U24] an edit is shown by what it changes, as the tool recorded it or as its input says", () => {
   const story = new Story();
@@ -112,81 +92,6 @@ test("[U24] a long diff is bounded, a long line of it wraps under its own text, 
     "    word",
   ]);
   expect(patched("Edited a.ts.")).toBeUndefined();
-});
-
-test("[U28] what is asked is shown as it would run: a command as it is, an edit as a diff, the rest by name", () => {
-  const bash = asked(
-    "bash",
-    { command: "rm -rf build\nmake", timeout: 60 },
-    { description: "It cleans." },
-  );
-  expect(shown(bash)).toEqual([
-    "? bash asks to run",
-    "  It cleans.",
-    "│ rm -rf build",
-    "│ make",
-    "│ timeout: 60",
-  ]);
-  const edits = [{ oldText: "a", newText: "b" }];
-  expect(shown(asked("edit", { path: "x.ts", edits, force: true }))).toEqual([
-    "? edit asks to run",
-    "│ x.ts",
-    "│ - a",
-    "│ + b",
-    "│ force: true",
-  ]);
-  expect(shown(asked("write", { path: "x.md", content: "one\ntwo" }))).toEqual([
-    "? write asks to run",
-    "│ x.md",
-    "│ 1 + one",
-    "│ 2 + two",
-  ]);
-  const mail = { to: ["a@b", "c@d"], body: "Dear\nall", urgent: false, none: null, at: {} };
-  expect(
-    shown(asked("mail", mail, { suggestions: [{ label: "mail to b" }, { tool: "mail" }] })),
-  ).toEqual([
-    "? mail asks to run",
-    "│ to:",
-    "│   - a@b",
-    "│   - c@d",
-    "│ body:",
-    "│   Dear",
-    "│   all",
-    "│ urgent: false",
-    "│ none: null",
-    "│ at: (empty)",
-    "  always: mail to b",
-    '  always: {"tool":"mail"}',
-  ]);
-});
-
-test("[U28] what would not be seen is shown as its number, and what does not fit is counted with its end shown", () => {
-  const hidden = "ls \u202e# safe\u0007\u200b\u001b[8m; rm x\rls";
-  expect(shown(asked("bash", { command: hidden }), 80)).toEqual([
-    "? bash asks to run",
-    "│ ls \\u{202e}# safe\\u{0007}\\u{200b}\\u{001b}[8m; rm x\\u{000d}ls",
-  ]);
-  const long = asked("bash", { command: `${numbered(40, "echo")}\nrm -rf /` });
-  const rows = shown(long, 60, 10);
-  expect(rows).toHaveLength(10);
-  expect(rows[1]).toBe("│ echo 1");
-  expect(rows.filter((line) => line.includes("more line"))).toEqual(["│ … 33 more lines"]);
-  expect(rows.at(-1)).toBe("│ rm -rf /");
-  expect(shown(long, 60, 60)).toHaveLength(42);
-});
-
-test("[U28] a question is shown with what can be answered", () => {
-  const questions = [
-    { question: "Which one?", options: ["left", { label: "right", description: "the other" }] },
-    "Why?",
-  ];
-  expect(shown({ ...asked("ask", null), kind: "question", questions })).toEqual([
-    "? A question for you",
-    "│ Which one?",
-    "│ 1. left",
-    "│ 2. right: the other",
-    "│ Why?",
-  ]);
 });
 
 test("[U29] an outage tells since when, why, and that nothing sent is lost", () => {

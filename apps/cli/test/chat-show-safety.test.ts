@@ -165,7 +165,7 @@ test("[U22] whatever is written, no line is wider than the screen and nothing st
     }),
     { numRuns: 100 },
   );
-});
+}, 120_000);
 
 test("[U22] what stands around the conversation is no wider than the screen either", () => {
   fc.assert(
@@ -219,7 +219,7 @@ test("[U22] what stands around the conversation is no wider than the screen eith
     }),
     { numRuns: 100 },
   );
-});
+}, 120_000);
 
 test("[U22] no text looks like a line of ours: it stands behind a mark or further in", () => {
   const forged = [

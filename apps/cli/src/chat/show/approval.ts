@@ -6,12 +6,12 @@
 import type { Approval, Json } from "@lichen/wire";
 import { changeAsked } from "./call.ts";
 import { diffRows } from "./diff.ts";
-import { behind, cleanLine, countOf, fit, revealed, row, wrapped } from "./lines.ts";
+import { behind, cleanLine, countOf, revealed, row, wrapped } from "./lines.ts";
 import { questionTexts } from "./question.ts";
 import type { Theme } from "./theme.ts";
 import { objectIn, stringIn, valueLines } from "./value.ts";
 
-/** At most `maxRows` rows. */
+/** At most `maxRows` rows. Where they are few, what would run goes before what is said of it. */
 export function approvalLines(
   approval: Approval,
   theme: Theme,
@@ -21,18 +21,28 @@ export function approvalLines(
   const room = Math.max(1, width - 2);
   const isQuestion = approval.kind === "question";
   const tool = cleanLine(approval.tool ?? "a tool", 64);
-  const head = isQuestion ? "A question for you" : `${theme.bold(theme.tool(tool))} asks to run`;
-  const lines = [row(theme.warn("? ") + head, width)];
-  const description = revealed(approval.description ?? "").trim();
-  if (description !== "")
-    lines.push(...behind("  ", shortened(wrapped(description, room), 6, room, theme), width));
-  const suggestions = suggestionRows(approval.suggestions ?? [], theme, width);
+  const title = isQuestion ? "A question for you" : `${theme.bold(theme.tool(tool))} asks to run`;
+  const head = theme.warn("? ") + title;
   const body = isQuestion
     ? questionRows(approval.questions ?? [], theme, room)
     : inputRows(approval, theme, room);
-  const left = Math.max(1, maxRows - lines.length - suggestions.length);
-  lines.push(...behind(theme.border("│ "), shortened(body, left, room, theme), width));
-  return [...lines, ...suggestions].slice(0, Math.max(1, maxRows)).map((line) => fit(line, width));
+  const rows = Math.max(1, maxRows) - 1;
+  if (rows === 0)
+    return [row(body.length === 0 ? head : `${head} (${countOf(body.length, "line")})`, width)];
+  const offered = suggestionRows(approval.suggestions ?? [], theme, width);
+  const suggestions = rows >= offered.length + 4 ? offered : [];
+  const left = rows - suggestions.length;
+  const described = wrappedLines(revealed(approval.description ?? "").trim(), room);
+  const most = Math.max(Math.floor(left / 3), Math.min(12, left - body.length));
+  const description =
+    approval.description === undefined || most === 0 ? [] : shortened(described, most, room, theme);
+  const shown = shortened(body, left - description.length, room, theme);
+  return [
+    row(head, width),
+    ...behind("  ", description, width),
+    ...behind(theme.border("│ "), shown, width),
+    ...suggestions,
+  ];
 }
 
 function inputRows({ tool = "", input }: Approval, theme: Theme, width: number): string[] {
@@ -49,12 +59,12 @@ function inputRows({ tool = "", input }: Approval, theme: Theme, width: number):
   const change = changeAsked(tool, input);
   const path = stringIn(members?.["path"]);
   if (change && path !== undefined) {
-    const known = new Set(["path", "content", "edits", "oldText", "newText"]);
+    const known = new Set(["path", ...change.members]);
     const rest = Object.entries(members ?? {}).filter(([name]) => !known.has(name));
     const whole = { isUnfolded: true, first: 0, last: 0 };
     return [
       ...wrappedLines(revealed(path), width).map(theme.bold),
-      ...diffRows(change, theme, width, whole, revealed),
+      ...diffRows(change.lines, theme, width, whole, revealed),
       ...(rest.length > 0
         ? wrappedLines(revealed(valueLines(Object.fromEntries(rest)).join("\n")), width)
         : []),

@@ -167,24 +167,42 @@ function outputOf(content: readonly ToolBlock[] = []): string {
 function changeIn({ data, input, name, state }: CallView): DiffLine[] | undefined {
   const recorded = objectIn(data)?.["diff"];
   const lines = typeof recorded === "string" ? patched(recorded) : undefined;
-  return lines ?? (state === "failed" ? undefined : changeAsked(name, input));
+  return lines ?? (state === "failed" ? undefined : changeAsked(name, input)?.lines);
 }
 
-/** What an input asks to change in a file: pieces to replace, or the whole content of `write`. */
-export function changeAsked(name: string, input: Json | undefined): DiffLine[] | undefined {
-  const members = objectIn(input);
-  if (!members) return undefined;
-  const { edits, content } = members;
-  if (name === "write" && typeof content === "string")
-    return linesOf(content).map((text, at) => ({ sign: "+", text, number: at + 1 }));
-  const pieces = Array.isArray(edits) ? edits.map(objectIn) : [members];
-  const lines: DiffLine[] = [];
-  for (const piece of pieces) {
-    const { oldText, newText, replaceAll } = piece ?? {};
-    if (typeof oldText !== "string" || typeof newText !== "string") return undefined;
-    if (lines.length > 0 || replaceAll === true)
-      lines.push({ sign: "@", text: replaceAll === true ? "… everywhere:" : "…" });
-    lines.push(...changed(oldText, newText));
+/**
+ * What an input asks to change in a file: pieces to replace, or the whole content of `write`; and which of its members
+ * say so. Undefined where a piece holds anything that a diff would not show.
+ */
+export function changeAsked(
+  name: string,
+  input: Json | undefined,
+): { readonly lines: DiffLine[]; readonly members: readonly string[] } | undefined {
+  const { edits, content, oldText, newText } = objectIn(input) ?? {};
+  if (name === "write" && typeof content === "string") {
+    const lines = linesOf(content).map((text, at): DiffLine => ({
+      sign: "+",
+      text,
+      number: at + 1,
+    }));
+    return { lines, members: ["content"] };
   }
-  return lines.length > 0 ? lines : undefined;
+  if (oldText !== undefined && newText !== undefined) {
+    const lines = pieceLines({ oldText, newText });
+    return lines && { lines, members: ["oldText", "newText"] };
+  }
+  if (!Array.isArray(edits) || edits.length === 0) return undefined;
+  const pieces = edits.map(pieceLines);
+  const lines = pieces.flatMap((piece = [], at) =>
+    at > 0 && piece[0]?.sign !== "@" ? [{ sign: "@", text: "…" } as const, ...piece] : piece,
+  );
+  return pieces.includes(undefined) ? undefined : { lines, members: ["edits"] };
+}
+
+function pieceLines(piece: Json): DiffLine[] | undefined {
+  const { oldText, newText, replaceAll, ...others } = objectIn(piece) ?? {};
+  if (typeof oldText !== "string" || typeof newText !== "string") return undefined;
+  if (Object.keys(others).length > 0) return undefined;
+  const lines = changed(oldText, newText);
+  return replaceAll === true ? [{ sign: "@", text: "… everywhere:" }, ...lines] : lines;
 }
