@@ -1,24 +1,18 @@
 // Questions of an agent, one after the other: choices where it offers some, a line of text where not.
 
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import type { Approval, Json } from "@lichen/wire";
+import type { Approval } from "@lichen/wire";
 import { printable } from "../../printable.ts";
+import { type Question, questionsOf } from "../../question.ts";
 import { Choices, type Choice } from "./choices.ts";
 import type { DecisionOptions } from "./decision.ts";
 import { type Panel, panelRows } from "./panel.ts";
 import { LineField } from "./text-field.ts";
 
-interface Question {
-  readonly text: string;
-  readonly header?: string;
-  readonly options: readonly { readonly label: string; readonly description?: string }[];
-  readonly takesSeveral: boolean;
-}
-
 /** The panel for a question. Answers are keyed by the question's text; several choices are joined by ", ". */
 export function questionPanel(approval: Approval, options: DecisionOptions): Panel {
   const { theme, rows, answer, show, leave, other } = options;
-  const questions = (approval.questions ?? []).flatMap(questionOf);
+  const questions = questionsOf(approval);
   const told: Record<string, string> = {};
   const send = (given: Parameters<typeof answer>[0]) => void answer(given).catch(() => undefined);
 
@@ -40,11 +34,12 @@ export function questionPanel(approval: Approval, options: DecisionOptions): Pan
     const ticked = new Set<string>();
     const own = (): Panel =>
       new LineField({
-        title: question.text,
+        title: headOf(approval, question, `${at + 1}/${questions.length}`).join("\n"),
         theme,
         submit: (text) => (text === "" ? undefined : answered(text)),
-        cancel: () => show(choices),
+        cancel: question.options.length === 0 ? leave : () => show(choices),
       });
+    if (question.options.length === 0) return own();
     const choiceOf = ({ label, description }: Question["options"][number]): Choice => ({
       label,
       ...(description === undefined ? {} : { hint: description }),
@@ -89,30 +84,5 @@ function headOf(approval: Approval, question: Question, place: string): string[]
   return [
     ...(description === undefined ? [] : [printable(description)]),
     `${place} ${question.header === undefined ? "" : `${printable(question.header)}: `}${printable(question.text)}`,
-  ];
-}
-
-/** A question in the shape that agents commonly ask in: a text, or a text with labelled options. */
-function questionOf(value: Json): Question[] {
-  if (typeof value === "string") return [{ text: value, options: [], takesSeveral: false }];
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
-  const text = value["question"];
-  if (typeof text !== "string") return [];
-  const header = value["header"];
-  const offered = value["options"];
-  const options = (Array.isArray(offered) ? offered : []).flatMap((option) => {
-    if (typeof option === "string") return [{ label: option }];
-    if (typeof option !== "object" || option === null || Array.isArray(option)) return [];
-    const { label, description } = option;
-    if (typeof label !== "string") return [];
-    return [{ label, ...(typeof description === "string" ? { description } : {}) }];
-  });
-  return [
-    {
-      text,
-      ...(typeof header === "string" ? { header } : {}),
-      options,
-      takesSeveral: value["multiSelect"] === true,
-    },
   ];
 }

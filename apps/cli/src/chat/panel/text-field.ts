@@ -46,9 +46,12 @@ export class LineField implements Panel {
   render(width: number): readonly string[] {
     const { title, theme } = this.#options;
     return [
-      truncateToWidth(theme.accent(printable(title)), width),
+      ...titleLines(title, theme, width),
       ...this.#input.render(width),
-      truncateToWidth(theme.dim("enter sends · esc goes back"), width),
+      truncateToWidth(
+        theme.dim(this.focused ? "enter sends · esc goes back" : "tab answers this"),
+        width,
+      ),
     ];
   }
 
@@ -102,7 +105,7 @@ export class TextField implements Panel {
   render(width: number): readonly string[] {
     const { title, theme } = this.#options;
     return [
-      truncateToWidth(theme.accent(printable(title)), width),
+      ...titleLines(title, theme, width),
       ...this.#editor.render(width),
       ...(this.#trouble === undefined
         ? []
@@ -114,4 +117,12 @@ export class TextField implements Panel {
   invalidate(): void {
     this.#editor.invalidate();
   }
+}
+
+const mostTitleRows = 8;
+
+function titleLines(title: string, theme: Theme, width: number): string[] {
+  return wrapTextWithAnsi(printable(title), width)
+    .slice(0, mostTitleRows)
+    .map((line) => theme.accent(line));
 }
