@@ -89,6 +89,7 @@ test("[U28] nothing of an input is left out, whatever else looks like an edit", 
   const piece = { oldText: "a", newText: "b" };
   for (const [tool, input] of [
     ["edit", { path: "x", edits: [{ ...piece, run: "SECRET" }] }],
+    ["edit", { path: "x", edits: [{ ...piece, replaceAll: "SECRET" }] }],
     ["edit", { path: "x", edits: [piece], content: "SECRET" }],
     ["edit", { path: "x", edits: [piece], oldText: "SECRET" }],
     ["patch", { path: "x", ...piece, edits: ["SECRET"] }],

@@ -202,7 +202,8 @@ export function changeAsked(
 function pieceLines(piece: Json): DiffLine[] | undefined {
   const { oldText, newText, replaceAll, ...others } = objectIn(piece) ?? {};
   if (typeof oldText !== "string" || typeof newText !== "string") return undefined;
-  if (Object.keys(others).length > 0) return undefined;
+  const isKnown = replaceAll === undefined || typeof replaceAll === "boolean";
+  if (!isKnown || Object.keys(others).length > 0) return undefined;
   const lines = changed(oldText, newText);
   return replaceAll === true ? [{ sign: "@", text: "… everywhere:" }, ...lines] : lines;
 }
