@@ -37,6 +37,8 @@ export default defineConfig({
           ...onNode,
           name: "terminal",
           include: [`${everywhere}/*.terminal.test.ts`, "test/*.terminal.test.ts"],
+          // Each has a host, a provider and a screen or two, all started from nothing.
+          testTimeout: 90_000,
         },
       }),
       ...["zsh", "fish"].flatMap((shell) =>
