@@ -5,6 +5,7 @@ import {
   Editor,
   ScrollView,
   type ScrollViewOptions,
+  setCapabilityOverrides,
   setKeybindings,
   type Terminal,
   TuiAltScreen,
@@ -37,6 +38,8 @@ export class Screen {
 
   constructor(terminal: Terminal, theme: Theme, around: Surroundings, nearTop: () => void) {
     setKeybindings(libraryKeys());
+    // A link that hides its address behind other words could be anyone's: both are shown.
+    setCapabilityOverrides({ hyperlinks: false });
     this.#theme = theme;
     this.tui = new TuiAltScreen(terminal, true, undefined, {
       wheelScrollLines: "auto",
