@@ -35,8 +35,10 @@ export interface ReachOptions {
 /** Less than the client's own time for an answer, so that it is told why none came. */
 const defaultPatienceMs = 25_000;
 /** How long a store that another process holds is waited for. */
-const storeMs = 5_000;
+const storeMs = 10_000;
 const storePauseMs = 100;
+/** From here on the person is told. */
+const noticeMs = 1_500;
 
 /** Throws a `Fault` where no agent can be found, or its store is held by a process that does not answer. */
 export async function reachAgent(
@@ -47,6 +49,7 @@ export async function reachAgent(
   const found = await find(input);
   if (!("dir" in found)) return served(found, terminal, options);
   const began = performance.now();
+  let isTold = false;
   for (let isFirst = true; ; isFirst = false) {
     const connection = await connectHost(found.stateDir);
     if (connection.found === "host") {
@@ -64,7 +67,12 @@ export async function reachAgent(
       // Another command may hold the store for a moment, and a host that starts holds it before it listens.
       const isHeld = Fault.is(error) && error.code === "unavailable";
       if (!isHeld || connection.found === "tokenless") throw error;
-      if (performance.now() - began > storeMs) throw error;
+      const waitedMs = performance.now() - began;
+      if (waitedMs > storeMs) throw error;
+      if (waitedMs > noticeMs && !isTold) {
+        terminal.say("another process has this agent's store open; waiting for it to end");
+        isTold = true;
+      }
     }
     await wait(storePauseMs);
   }

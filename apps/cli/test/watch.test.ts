@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import type { Terminal } from "../src/terminal.ts";
+import { WatchView } from "../src/watch-view.ts";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
 import { bin, Home, type Running } from "./process.ts";
@@ -233,3 +235,25 @@ test(
     expect(await watching.stop("SIGINT")).toBe(0);
   },
 );
+
+test("[K31] what a watch cannot read is named, and nothing that it shows moves the cursor", () => {
+  let shown = "";
+  const terminal: Terminal = {
+    answer: (text) => void (shown += text),
+    say: () => undefined,
+    show: () => undefined,
+    showsLive: false,
+    showsProgress: false,
+    canAsk: false,
+    flush: async () => undefined,
+  };
+  const view = new WatchView(terminal, () => "");
+  const entry = { seq: 1, id: "ent_a_1", at: "2030-01-01T00:00:00.000Z" };
+  view.entry({ ...entry, kind: "tomorrow.happened", data: {} });
+  view.entry({ ...entry, kind: "message.user", data: { words: 3 } });
+  view.entry({ ...entry, kind: "message.user", data: { text: "\u001b[2Jgone\u0007" } });
+  expect(shown).toBe(
+    "· tomorrow.happened, which this version cannot show\n" +
+      "· message.user, which this version cannot show\n> [2Jgone\n",
+  );
+});

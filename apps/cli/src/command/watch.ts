@@ -73,7 +73,8 @@ class Notices {
   }
 
   connection(type: "outage" | "back"): void {
-    if (type === "back") this.#terminal.say("the host is there");
+    if (type === "back")
+      this.#terminal.say(this.#hasBegun ? "the host is back" : "a host is there");
     else if (this.#hasBegun) this.#terminal.say("the host went away; waiting for it to come back");
     else {
       const line = `${commandName()} start${samePlace(this.#input)}`;
