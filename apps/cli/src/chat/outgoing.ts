@@ -25,10 +25,21 @@ export type TakenBack =
 export class Outgoing {
   readonly #outbox: Outbox;
   readonly #agent: string;
+  /** Messages that outlive this process. */
+  readonly #kept: Set<string>;
+  /** Messages that could not go, and are tried again. */
+  readonly #held = new Set<string>();
 
   constructor(outbox: Outbox, agent: string) {
     this.#outbox = outbox;
     this.#agent = agent;
+    this.#kept = new Set(outbox.items.map(({ id }) => id));
+    outbox.subscribe(({ type, item: { id } }) => {
+      if (type === "added") this.#kept.add(id);
+      if (type === "sent" || type === "removed") this.#kept.delete(id);
+      if (type === "trouble") this.#held.add(id);
+      else this.#held.delete(id);
+    });
   }
 
   /** Settles when the message is kept: from then on it is sent, whatever happens. */
@@ -60,8 +71,9 @@ export class Outgoing {
 
   /** What waits, in the order in which it goes: first what the host has queued, then what it has not got. */
   lines(session: string, view: View | undefined): QueuedLine[] {
-    const unsent = view?.outage === undefined ? "sending" : "waiting";
-    const here = this.#items(session);
+    const isCut = view?.outage !== undefined;
+    // What the host has told of is no longer on its way, though its answer is not in yet.
+    const here = this.#items(session).filter((item) => !hasArrived(item, view));
     return [
       ...(view?.queue ?? []).map(({ text, type }): QueuedLine => ({
         text: type === "compact" ? "compact the conversation" : text,
@@ -69,10 +81,16 @@ export class Outgoing {
       })),
       ...here.map((item): QueuedLine => ({
         text: wordsOf(item),
-        state: item.state === "set_aside" ? "failed" : unsent,
+        state: this.#stateOf(item, isCut),
         ...(item.reason === undefined ? {} : { reason: item.reason.message }),
       })),
     ];
+  }
+
+  #stateOf({ id, state }: OutboxItem, isCut: boolean): QueuedLine["state"] {
+    if (state === "set_aside") return "failed";
+    if (!this.#kept.has(id)) return "keeping";
+    return isCut || this.#held.has(id) ? "waiting" : "sending";
   }
 
   /** Messages that the host refused for good, of other sessions than this one. */
@@ -125,6 +143,14 @@ export class Outgoing {
     await this.#outbox.discard(id);
     return { text, images };
   }
+}
+
+function hasArrived({ requestId }: OutboxItem, view: View | undefined): boolean {
+  if (view === undefined) return false;
+  return (
+    view.queue.some((pending) => pending.requestId === requestId) ||
+    view.items.some((item) => "requestId" in item && item.requestId === requestId)
+  );
 }
 
 async function fromQueue(following: Following, pending: PendingCommand): Promise<TakenBack> {

@@ -42,6 +42,9 @@ export class Picker implements Panel {
   #list: SelectList;
   /** The newest search; what an older one answers is dropped. */
   #newest = 0;
+  #isSearching = false;
+  /** Keys that were meant for the list that is being searched for: nobody waits for it before pressing enter. */
+  #early: string[] = [];
   #trouble: string | undefined;
 
   constructor(options: PickerOptions) {
@@ -60,7 +63,11 @@ export class Picker implements Panel {
 
   handleInput(data: string): void {
     const keys = getKeybindings();
-    if (listKeys.some((key) => keys.matches(data, key))) return this.#list.handleInput(data);
+    if (listKeys.some((key) => keys.matches(data, key))) {
+      if (this.#isSearching && !keys.matches(data, "tui.select.cancel")) this.#early.push(data);
+      else this.#list.handleInput(data);
+      return;
+    }
     const before = this.#filter.getValue();
     this.#filter.handleInput(data);
     const typed = this.#filter.getValue();
@@ -86,6 +93,8 @@ export class Picker implements Panel {
   async #search(typed: string): Promise<void> {
     const { search, empty, changed } = this.#options;
     const mine = ++this.#newest;
+    this.#isSearching = true;
+    this.#early = [];
     try {
       const items = await search(typed);
       if (mine !== this.#newest) return;
@@ -94,7 +103,10 @@ export class Picker implements Panel {
     } catch (error) {
       if (mine !== this.#newest) return;
       this.#trouble = error instanceof Error ? error.message : String(error);
+      this.#early = [];
     }
+    this.#isSearching = false;
+    for (const data of this.#early.splice(0)) this.#list.handleInput(data);
     changed();
   }
 

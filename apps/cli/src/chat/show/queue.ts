@@ -5,8 +5,11 @@ import type { Style, Theme } from "./theme.ts";
 
 export interface QueuedLine {
   readonly text: string;
-  /** `queued` at the host; `sending` and `waiting` (for the connection) here; `failed` was refused; `steer` joins what runs. */
-  readonly state: "queued" | "sending" | "waiting" | "failed" | "steer";
+  /**
+   * `queued` at the host; `keeping` (not on this disk yet), `sending` and `waiting` (for the connection) here; `failed` was
+   * refused; `steer` joins what runs.
+   */
+  readonly state: "queued" | "keeping" | "sending" | "waiting" | "failed" | "steer";
   readonly reason?: string;
 }
 
@@ -15,6 +18,7 @@ const maxEntries = 5;
 export function queueLines(entries: readonly QueuedLine[], theme: Theme, width: number): string[] {
   const looks: Readonly<Record<QueuedLine["state"], readonly [string, string, Style]>> = {
     queued: ["○ ", "queued", theme.dim],
+    keeping: ["· ", "being kept", theme.dim],
     sending: ["↑ ", "sending", theme.dim],
     waiting: ["… ", "waits for the connection", theme.warn],
     failed: ["✗ ", "not accepted", theme.error],
