@@ -3,6 +3,7 @@
 import type { CommandSpec } from "./command.ts";
 import { folder } from "./table/folder.ts";
 import { helping } from "./table/helping.ts";
+import { keeping } from "./table/keeping.ts";
 import { screen } from "./table/screen.ts";
 import { serving } from "./table/serving.ts";
 import { talking } from "./table/talking.ts";
@@ -13,5 +14,6 @@ export const commands: readonly CommandSpec[] = [
   ...screen,
   ...talking,
   ...folder,
+  ...keeping,
   ...helping,
 ];

@@ -1,6 +1,8 @@
 // A host opened by this process: it outlives the faults of an agent's tools and of a full disk, and ends where it can
 // write no more.
 
+import { join } from "node:path";
+import { isDamage } from "@lichen/runtime/node";
 import {
   connectHost,
   type Host,
@@ -15,6 +17,7 @@ import type { Log } from "./log.ts";
 import { variable } from "./model-name.ts";
 import type { Place } from "./place.ts";
 import { StrayFaults } from "./stray-faults.ts";
+import { commandName, quoted } from "./typed.ts";
 
 export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics" | "capacity"> & {
   readonly log: Log;
@@ -54,6 +57,7 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
     };
   } catch (error) {
     leave();
+    if (isDamage(error)) throw damageOf(place, error);
     throw (Fault.is(error) && error.code === "unavailable" && (await holderOf(place))) || error;
   }
 }
@@ -65,6 +69,16 @@ function end(log: Log, why: string, error: unknown): never {
     `the host ends, ${why}: ${describeError(error)}\nWhat was accepted is kept and goes on at the next start.`,
   );
   process.exit(1);
+}
+
+/** What to do about a store that is damaged, as it has to be typed. */
+function damageOf({ stateDir }: Place, cause: unknown): Fault {
+  return new Fault(
+    "unreadable",
+    `The store ${join(stateDir, "host.db")} is damaged, or no store at all. Nothing was changed. Copy what is readable ` +
+      `with \`${commandName()} doctor --state ${quoted(stateDir)} --salvage <new folder>\`, or restore a backup.`,
+    { cause },
+  );
 }
 
 /** The refusal that names who serves this state, where that can be told. */

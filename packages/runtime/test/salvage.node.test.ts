@@ -142,6 +142,7 @@ test.for([0.5, 0.75, 0.9, 0.99])(
     await truncate(from, Math.floor((await stat(from)).size * part));
     const { report } = await expectPrefixes(from, folded);
     expect(report.sessions.length).toBeGreaterThan(0);
+    expect(report.unreadablePages).toBeGreaterThanOrEqual(Math.floor(report.pages * (1 - part)));
   },
 );
 

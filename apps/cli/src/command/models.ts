@@ -1,23 +1,13 @@
 // `lichen models`: what can be named as a model, the usable ones first.
 
-import { join } from "node:path";
-import { createModels, demoSpec } from "@lichen/engine";
-import { fileCredentials } from "@lichen/engine/node";
-import { credentialsPath, FolderFiles, hostsDir, textOf } from "@lichen/server/node";
+import { demoSpec } from "@lichen/engine";
 import type { Input } from "../command.ts";
-import { loadEnvironment } from "../environment.ts";
+import { ownModels } from "../own-models.ts";
 import type { Terminal } from "../terminal.ts";
-
-const maxModelsBytes = 1_024 * 1_024;
+import { commandName } from "../typed.ts";
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
-  await loadEnvironment(process.cwd());
-  const modelsJson = await readModels(process.cwd());
-  const models = createModels({
-    env: (name) => process.env[name],
-    credentials: fileCredentials(credentialsPath()),
-    ...(modelsJson === undefined ? {} : { modelsJson }),
-  });
+  const models = await ownModels();
   const search = input.argument("search");
   const found = await models.listModels(search);
   if (input.flag("json")) {
@@ -32,17 +22,8 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const ready = found.filter(({ isReady, spec }) => isReady && spec !== demoSpec).length;
   const usable =
     ready === 0
-      ? "none of a provider has its key in the environment or in .secrets/.env yet"
+      ? `none but the demo can be used yet: ${commandName()} login signs in to a provider`
       : `${ready} can be used: their key or login is at hand`;
   terminal.say(`${found.length} ${found.length === 1 ? "model" : "models"}; ${usable}`);
   return 0;
-}
-
-async function readModels(folder: string): Promise<string | undefined> {
-  const found = await new FolderFiles([hostsDir()]).read(
-    join(folder, "models.json"),
-    folder,
-    maxModelsBytes,
-  );
-  return found === undefined || found.problem !== undefined ? undefined : textOf(found);
 }

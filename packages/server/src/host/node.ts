@@ -24,5 +24,6 @@ export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-no
 export { onStopSignal } from "./drain.ts";
 export { challengeHost, type Connection, connectHost, readHostFile } from "./host-file.ts";
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
+export { portHolder } from "./port-holder.ts";
 export { credentialsPath, hostsDir } from "./state-dir.ts";
 export { ownerTokenPath } from "./token.ts";

@@ -243,10 +243,10 @@ function isFurther(found: FoundSession, known: FoundSession): boolean {
   return found.head > known.head;
 }
 
-/** A page that holds no rows by itself: inner pages, what overflows a row, empty ones. */
+/** A page that holds no rows by itself: an inner page, or what overflows a row. */
 function isOther(page: Buffer, number: number): boolean {
   const kind = page[number === 1 ? 100 : 0];
-  return kind === 0x05 || kind === 0x00;
+  return kind === 0x05 || (kind === 0x00 && page.some((byte) => byte !== 0));
 }
 
 function objectIn(text: string): JsonObject | undefined {

@@ -1,6 +1,6 @@
 // The pages of a SQLite database, read without SQLite: also those of a file that it refuses to open.
 //
-//   Nothing is written and no lock is taken; what the disk does not give is counted, never thrown.
+//   Nothing is written and no lock is taken; what the disk does not give is no page, and never thrown.
 //   A page is what the newest whole transaction of the WAL made it, else what stands in the file. Older versions, and
 //   frames behind a broken one, are told apart: what they hold counts only where nothing better is found.
 
@@ -24,7 +24,6 @@ export class Pages {
   readonly #file: number;
   readonly #walFile: number | undefined;
   readonly #wal: WalIndex | undefined;
-  readonly #unread = new Set<Place>();
 
   private constructor(file: number, walFile: number | undefined) {
     this.#file = file;
@@ -51,9 +50,16 @@ export class Pages {
     if (this.#walFile !== undefined) closeSync(this.#walFile);
   }
 
-  /** Pages that the disk does not give. */
-  get unread(): number {
-    return this.#unread.size;
+  /** How many pages the header promises that neither the file nor the WAL has. */
+  get missing(): number {
+    const first = this.newest(1);
+    const promised = pageBytesIn(first) === undefined ? 0 : (first?.readUInt32BE(28) ?? 0);
+    // A damaged number is no reason to believe in pages that nobody ever wrote.
+    if (promised > this.count * 1_000 + 1_000) return 0;
+    let missing = 0;
+    for (let number = this.count + 1; number <= promised; number++)
+      if (!this.#wal?.newest.has(number)) missing++;
+    return missing;
   }
 
   /** Every page that may hold rows, the best known first. Pages that the database gave back are left out. */
@@ -76,12 +82,9 @@ export class Pages {
   at(place: Place): Buffer | undefined {
     const isWal = place % 2 === 1;
     const index = Math.floor(place / 2);
-    const bytes =
-      isWal && this.#walFile !== undefined
-        ? read(this.#walFile, 32 + index * (this.pageBytes + 24) + 24, this.pageBytes)
-        : read(this.#file, index * this.pageBytes, this.pageBytes);
-    if (bytes === undefined) this.#unread.add(place);
-    return bytes;
+    return isWal && this.#walFile !== undefined
+      ? read(this.#walFile, 32 + index * (this.pageBytes + 24) + 24, this.pageBytes)
+      : read(this.#file, index * this.pageBytes, this.pageBytes);
   }
 
   /** The page as it stands after the newest whole transaction. */

@@ -160,8 +160,8 @@ class Copying implements Lineage {
       copyRequests(this.#sql, this.#found, this.#identities, this.#kept),
     );
     return {
-      pages: this.#pages.count,
-      unreadablePages: this.#found.unreadablePages + this.#pages.unread,
+      pages: this.#pages.count + this.#pages.missing,
+      unreadablePages: this.#found.unreadablePages + this.#pages.missing,
       isWalCut: this.#pages.isCut,
       sessions: sessions.map(({ sid, ...session }) => ({
         ...session,

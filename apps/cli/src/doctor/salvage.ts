@@ -1,0 +1,128 @@
+// `lichen doctor --salvage`: the words about what was copied of a damaged store, and what was not.
+
+import { realpathSync } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import {
+  nodePlatform,
+  type SalvagedSession,
+  type SalvageReport,
+  salvageStore,
+} from "@lichen/runtime/node";
+import { connectHost, readHostFile } from "@lichen/server/node";
+import { Fault } from "@lichen/wire";
+import type { Input } from "../command.ts";
+import { oneLine } from "../printable.ts";
+import type { Terminal } from "../terminal.ts";
+import { commandName, quoted } from "../typed.ts";
+import type { Subject } from "./subject.ts";
+
+export async function salvage(
+  input: Input,
+  terminal: Terminal,
+  { agentDir, cwd, stateDir, refusal }: Subject,
+  target: string,
+): Promise<number> {
+  if (stateDir === undefined)
+    throw new Fault(
+      "invalid",
+      refusal ??
+        "There is no state to copy from: name the agent's folder, or its state with --state.",
+    );
+  const to = resolve(target);
+  refuseInside(to, [agentDir, cwd]);
+  const report = await salvaged(stateDir, to);
+  if (input.flag("json")) {
+    terminal.answer(`${JSON.stringify({ state: to, ...report })}\n`);
+    return 0;
+  }
+  terminal.answer(report.sessions.map((session) => `${lineOf(session)}\n`).join(""));
+  terminal.say(summaryOf(report, to));
+  const dir = input.argument("dir");
+  const folder = dir === undefined ? "" : ` ${quoted(dir)}`;
+  terminal.say(`Go on with it:\n  ${commandName()} start${folder} --state ${quoted(to)}`);
+  return 0;
+}
+
+async function salvaged(stateDir: string, to: string): Promise<SalvageReport> {
+  const platform = nodePlatform({
+    report: (error) => {
+      throw error;
+    },
+  });
+  try {
+    return await salvageStore({
+      from: join(stateDir, "host.db"),
+      to: join(to, "host.db"),
+      platform,
+    });
+  } catch (error) {
+    if (!Fault.is(error)) throw error;
+    const file = readHostFile(stateDir);
+    const isServed = error.code === "unavailable" && file !== undefined;
+    if (isServed && (await connectHost(stateDir)).found === "host")
+      throw new Fault(
+        "unavailable",
+        `Process ${file.pid} serves this state at ${file.url}: stop it, then salvage. Nothing was changed.`,
+        { cause: error },
+      );
+    throw error;
+  }
+}
+
+/** An agent's tools must not find its state; a start would refuse it there. */
+function refuseInside(path: string, folders: readonly (string | undefined)[]): void {
+  const place = realPlace(path);
+  const inside = folders.find(
+    (folder) => folder !== undefined && isInside(place, realPlace(folder)),
+  );
+  if (inside === undefined) return;
+  throw new Fault(
+    "invalid",
+    `The copy would lie in ${inside}, where the agent's own tools could read it: name a folder outside.`,
+  );
+}
+
+function isInside(place: string, folder: string): boolean {
+  return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function realPlace(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPlace(parent), path.slice(parent.length));
+  }
+}
+
+function lineOf(session: SalvagedSession): string {
+  const { kept, lost, leftOut, lostBlobs, ended } = session;
+  const isWhole = lost === 0 && lostBlobs === 0 && session.isEndKnown && !session.isDetached;
+  const said = [
+    `${kept} ${kept === 1 ? "entry" : "entries"} kept`,
+    ...(lost > 0
+      ? [`${lost} lost${leftOut > 0 ? ` (${leftOut} of them readable, behind a gap)` : ""}`]
+      : []),
+    ...(session.isEndKnown ? [] : ["more may be lost at its end"]),
+    ...(lostBlobs > 0
+      ? [`${lostBlobs} ${lostBlobs === 1 ? "large text or image" : "large texts or images"} lost`]
+      : []),
+    ...(ended > 0
+      ? [`${ended} open ${ended === 1 ? "command" : "commands"} ended as unknown`]
+      : []),
+    ...(session.isDetached ? ["the conversation that it was forked from is lost there"] : []),
+    ...(session.isNameless ? ["its name is lost"] : []),
+  ];
+  const name = oneLine(`${session.agent}/${session.session}`, 300);
+  return `${isWhole ? "whole" : "part "} ${name}: ${said.join(", ")}`;
+}
+
+function summaryOf(report: SalvageReport, to: string): string {
+  const { sessions, pages, unreadablePages, isWalCut } = report;
+  const kept = sessions.reduce((sum, session) => sum + session.kept, 0);
+  const lost = sessions.reduce((sum, session) => sum + session.lost, 0);
+  return [
+    `${sessions.length} ${sessions.length === 1 ? "session" : "sessions"} copied to ${to}: ${kept} entries, ${lost} known to be lost.`,
+    `${unreadablePages} of ${pages} pages were damaged${isWalCut ? ", and the newest changes (the end of the WAL) are lost" : ""}. The damaged store was not changed: keep it until you have seen what is there.`,
+  ].join("\n");
+}
