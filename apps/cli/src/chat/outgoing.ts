@@ -22,6 +22,8 @@ export type TakenBack =
     }
   | { readonly reason: string };
 
+const itRuns = "It runs already: stop it with esc.";
+
 export class Outgoing {
   readonly #outbox: Outbox;
   readonly #agent: string;
@@ -103,10 +105,17 @@ export class Outgoing {
   /** Takes the newest message that has not run back. Undefined where there is none. */
   async takeBack(following: Following): Promise<TakenBack | undefined> {
     const { session } = following;
-    const item = this.#items(session.id).at(-1);
-    if (item !== undefined) return this.#fromOutbox(item);
-    const pending = following.view?.queue.at(-1);
-    return pending === undefined ? undefined : fromQueue(following, pending);
+    const item = this.#items(session.id).findLast((it) => !hasArrived(it, following.view));
+    if (item === undefined) {
+      const pending = following.view?.queue.at(-1);
+      return pending && fromQueue(following, pending);
+    }
+    const back = await this.#fromOutbox(item);
+    if (back !== undefined) return back;
+    // It reached the host meanwhile.
+    const { requestId } = item;
+    const pending = following.view?.queue.find((it) => it.requestId === requestId);
+    return pending ? fromQueue(following, pending) : { reason: itRuns };
   }
 
   /** Sends the oldest message of the session that was refused once more. */
@@ -131,14 +140,15 @@ export class Outgoing {
     );
   }
 
-  async #fromOutbox({ id, state }: OutboxItem): Promise<TakenBack> {
+  /** Undefined where it was sent. */
+  async #fromOutbox({ id, state }: OutboxItem): Promise<TakenBack | undefined> {
     const draft = await this.#outbox.draft(id);
-    if (draft === undefined) return { reason: "It was sent already." };
+    if (draft === undefined) return undefined;
     const { command, images } = draft;
     const text = command.type === "prompt" || command.type === "line" ? command.text : "";
     if (state === "waiting" || state === "withdrawing") {
       const recall = await this.#outbox.recall(id);
-      if (recall.status === "sent") return { reason: "It runs already: stop it with esc." };
+      if (recall.status === "sent") return undefined;
     }
     await this.#outbox.discard(id);
     return { text, images };
@@ -160,7 +170,7 @@ async function fromQueue(following: Following, pending: PendingCommand): Promise
   const queued = following.queuedEntry(commandId);
   const requestId = `recall-${randomUUID()}`;
   const receipt = await session.send({ type: "cancel", requestId, commandId, onlyIfPending: true });
-  if (receipt.status === "too_late") return { reason: "It runs already: stop it with esc." };
+  if (receipt.status === "too_late") return { reason: itRuns };
   const entry = queued && known(queued);
   if (entry?.kind !== "command.queued") return { text: pending.text, images: [] };
   const { text, images = [] } = entry.data;
