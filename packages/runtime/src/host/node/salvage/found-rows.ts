@@ -5,7 +5,7 @@
 //   Entries and parts of blobs are kept as places and read again when they are wanted.
 
 import type { JsonObject, SessionInfo } from "@lichen/wire";
-import { SessionInfo as SessionInfoSchema } from "@lichen/wire";
+import { SessionId, SessionInfo as SessionInfoSchema } from "@lichen/wire";
 import type { EntryRow } from "../../../log/entry-log.ts";
 import { eidOf, seqOf, sidOf } from "../../../store/keys.ts";
 import type { SqlValue } from "../../../store/sql.ts";
@@ -174,6 +174,7 @@ export class FoundRows {
     if (values.length === 6) {
       if (!isWhole(first) || !isText(second) || !isText(third) || !isText(digest)) return;
       if (fourth !== null && !isWhole(fourth)) return;
+      if (second !== "" && !SessionId.safeParse(second).success) return;
       if (receipt !== null && !(isText(receipt) && isObject(receipt))) return;
       const row = { aid: first, session: second, request: third, sid: fourth, digest, receipt };
       const key = requestKey(row);
@@ -226,6 +227,7 @@ function sessionIn(sid: number, values: readonly SqlValue[]): FoundSession | und
     values;
   if (own !== null || sid >= smallKeys || !isWhole(aid) || !isText(id) || !isText(key))
     return undefined;
+  if (!SessionId.safeParse(id).success || !/^[0-9a-z]+$/.test(key)) return undefined;
   if (!isText(epoch) || !isWhole(head) || !isWhole(lastAt) || !isText(state)) return undefined;
   if (!isText(text) || !isWholeOrNull(leaf) || !isWholeOrNull(forkedFrom)) return undefined;
   if (!isTextOrNull(tools) || !isWhole(deleted) || deleted > 2) return undefined;

@@ -35,12 +35,12 @@ export class Identities {
   constructor(found: FoundRows, platform: Pick<Platform, "now" | "randomId">) {
     this.#found = found;
     this.#platform = platform;
-    for (const [aid, agent] of found.agents) this.agents.set(aid, agent);
     const sids = found.sids();
     // Those that are known come first: whoever is guessed must not take their name.
     for (const sid of sids) if (found.sessions.has(sid)) this.#keep(sid, this.#known(sid));
     for (const sid of sids) if (!found.sessions.has(sid)) this.#keep(sid, this.#guessed(sid));
     for (const { aid } of found.requests.values()) this.#agentName(aid);
+    for (const aid of found.agents.keys()) this.#agentName(aid);
   }
 
   of(sid: number): Identity {
@@ -51,10 +51,6 @@ export class Identities {
     return this.#sidByKey.get(key);
   }
 
-  has(sid: number): boolean {
-    return this.#bySid.has(sid);
-  }
-
   #keep(sid: number, identity: Identity): void {
     this.#bySid.set(sid, identity);
     this.#sidByKey.set(identity.key, sid);
@@ -63,13 +59,16 @@ export class Identities {
 
   #known(sid: number): Identity {
     const row = this.#found.sessions.get(sid)!;
-    this.#agentName(row.aid, row.info.agent);
+    const aid = this.#aidOf(row.aid, row.info.agent);
+    const agent = this.#agentName(aid, row.info.agent);
     const { leaf: _leaf, preview: _preview, ...kept } = row.info;
     return {
-      ...{ aid: row.aid, key: this.#freeKey(row.key), forkedFrom: row.forkedFrom },
+      ...{ aid, key: this.#freeKey(row.key), forkedFrom: row.forkedFrom },
       ...{ deleted: row.deleted, head: row.head, tools: row.tools, lastAt: row.lastAt },
       info: {
         ...kept,
+        agent,
+        session: this.#freeName(sid, aid, row.id, row.deleted),
         ...unwritten,
         // A reader who saw more than is left must begin anew.
         epoch: this.#platform.randomId(8),
@@ -80,7 +79,7 @@ export class Identities {
 
   #guessed(sid: number): Identity {
     const { aid, id } = this.#nameFound(sid);
-    const session = id !== undefined && !this.#names.has(nameOf(aid, id)) ? id : `salvaged-${sid}`;
+    const session = this.#freeName(sid, aid, id, 0);
     const [first] = this.#found.seqs(sid);
     const lastAt =
       (first === undefined ? undefined : this.#found.entry(sid, first)?.at) ?? this.#platform.now();
@@ -104,7 +103,8 @@ export class Identities {
       if (row.sid === sid && row.session !== "") return { aid: row.aid, id: row.session };
     const named = this.#found.sessionNames.get(sid);
     if (named) return named;
-    return { aid: this.agents.keys().next().value ?? 1, id: undefined };
+    const [aid = 1] = [...this.agents.keys(), ...this.#found.agents.keys()];
+    return { aid, id: undefined };
   }
 
   #keyFound(sid: number): string | undefined {
@@ -122,6 +122,12 @@ export class Identities {
     return this.#found.sessionKeys.get(sid);
   }
 
+  /** A damaged row key can show one session twice. */
+  #freeName(sid: number, aid: number, id: string | undefined, deleted: number): string {
+    if (id === undefined) return `salvaged-${sid}`;
+    return deleted === 0 && this.#names.has(nameOf(aid, id)) ? `salvaged-${sid}` : id;
+  }
+
   #freeKey(key: string | undefined): string {
     return key === undefined || this.#sidByKey.has(key) ? this.#platform.randomId(12) : key;
   }
@@ -135,12 +141,25 @@ export class Identities {
     return null;
   }
 
+  /** A session says whose it is twice: by a number and by a name. */
+  #aidOf(aid: number, name: string): number {
+    if (this.#found.agents.get(aid)?.name === name) return aid;
+    const named = [...this.#found.agents].find(([, agent]) => agent.name === name);
+    return named?.[0] ?? aid;
+  }
+
   #agentName(aid: number, named?: string): string {
     const known = this.agents.get(aid);
     if (known) return known.name;
-    const name = named ?? this.#found.agentNames.get(aid) ?? `salvaged-${aid}`;
-    this.agents.set(aid, { name, createdAt: this.#platform.now() });
-    return name;
+    const row = this.#found.agents.get(aid);
+    const name = row?.name ?? named ?? this.#found.agentNames.get(aid);
+    const isTaken = [...this.agents.values()].some((agent) => agent.name === name);
+    const agent = {
+      name: name === undefined || isTaken ? `salvaged-${aid}` : name,
+      createdAt: row?.createdAt ?? this.#platform.now(),
+    };
+    this.agents.set(aid, agent);
+    return agent.name;
   }
 }
 

@@ -11,6 +11,7 @@ import {
   known,
   type KnownEntry,
   noUsage,
+  parseEntry,
   projectSession,
   type SessionInfo,
   type Usage,
@@ -118,9 +119,14 @@ export class RebuiltSession {
       ...(row.command === null ? {} : { commandId: idOf("cmd", key, row.command) }),
       data,
     };
+    // What was put aside stands as a reference where its schema wants the thing itself.
+    if (!row.data.includes('"blob"')) parseEntry(entry);
     const info = projectSession(this.#info, entry);
-    if (![info.pending, info.approvals, info.turns, info.usage.input].every(Number.isFinite))
-      throw new RangeError("an entry's data does not fit its kind");
+    // What a damaged kind or number makes of the sums: a run without its command, fewer waiting than none.
+    const isOrphan = row.command !== null && row.command !== seq && !this.commands.has(row.command);
+    const sums = [info.pending, info.approvals, info.turns, info.usage.input];
+    if (isOrphan || !sums.every((sum) => sum >= 0))
+      throw new RangeError("an entry does not fit those before it");
     this.#derive(row, known(entry));
     const isKept =
       row.parent !== null && (this.#isOwn(row.parent, seq) || this.#lineage.has(row.parent));
@@ -205,7 +211,7 @@ export class RebuiltSession {
     for (const command of this.commands.values()) this.#writeCommand(command);
     for (const call of this.#calls.values())
       this.#sql.run(
-        "insert into call values (?, ?, ?, ?, ?, ?, ?)",
+        "insert or ignore into call values (?, ?, ?, ?, ?, ?, ?)",
         call.assistant,
         call.position,
         eidOf(sid, call.command),
@@ -217,7 +223,7 @@ export class RebuiltSession {
     for (const approval of this.#approvals.values()) {
       const asked = eidOf(sid, approval.seq);
       this.#sql.run(
-        "insert into approval values (?, ?, ?, ?, ?, ?)",
+        "insert or ignore into approval values (?, ?, ?, ?, ?, ?)",
         asked,
         eidOf(sid, approval.command),
         rest.approvalNames.get(asked) ?? `lost:${approval.seq}`,

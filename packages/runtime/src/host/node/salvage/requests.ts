@@ -45,7 +45,7 @@ function isGone(
   kept: ReadonlyMap<number, number>,
 ): boolean {
   if (row.sid === null) return false;
-  if (!identities.has(row.sid)) return true;
+  if (!kept.has(row.sid)) return true;
   if (identities.of(row.sid).deleted !== 0) return false;
   const { commandId, entryId } = JSON.parse(row.receipt ?? "{}") as Receipt;
   const at = parseId("cmd", commandId ?? "") ?? parseId("ent", entryId ?? "");

@@ -24,6 +24,8 @@ import { Pages } from "./pages.ts";
 import { type Lineage, RebuiltSession } from "./rebuilt-session.ts";
 import { copyRequests } from "./requests.ts";
 
+const strayDistance = 100_000;
+
 export interface SalvageOptions {
   /** The damaged store's file. */
   readonly from: string;
@@ -181,7 +183,7 @@ class Copying implements Lineage {
   }
 
   has(eid: number): boolean {
-    return seqOf(eid) <= (this.#kept.get(sidOf(eid)) ?? 0);
+    return seqOf(eid) >= 1 && seqOf(eid) <= (this.#kept.get(sidOf(eid)) ?? 0);
   }
 
   #copySession(sid: number): (Omit<SalvagedSession, "lostBlobs"> & { sid: number }) | undefined {
@@ -194,9 +196,20 @@ class Copying implements Lineage {
     });
     const seqs = this.#found.seqs(sid);
     const kept = this.#copyEntries(sid, rebuilt, seqs);
-    this.#kept.set(sid, kept);
-    const longest = Math.max(head ?? 0, seqs.at(-1) ?? 0);
+    const least = Math.max(head ?? 0, kept);
+    // A number far beyond all others is a damaged one.
+    const longest = Math.max(least, seqs.findLast((seq) => seq < least + strayDistance) ?? 0);
     const isWhole = head === kept && longest === kept;
+    const isNameless = head === undefined && info.session === `salvaged-${sid}`;
+    const lost = {
+      ...{ sid, agent: info.agent, session: info.session, kept, lost: longest - kept },
+      leftOut: seqs.filter((seq) => seq > kept).length,
+      isEndKnown: head !== undefined && !this.#pages.isCut,
+      ...{ isDetached, isNameless },
+    };
+    // Neither a beginning nor a name: there is nothing to go on with.
+    if (isNameless && kept === 0) return { ...lost, ended: 0 };
+    this.#kept.set(sid, kept);
     const at = this.#platform.now();
     let ended = 0;
     if (deleted === 0) {
@@ -210,14 +223,7 @@ class Copying implements Lineage {
       deleted,
       approvalNames: this.#found.approvalNames,
     });
-    if (deleted !== 0) return undefined;
-    return {
-      ...{ sid, agent: info.agent, session: info.session, kept, lost: longest - kept, ended },
-      leftOut: seqs.filter((seq) => seq > kept).length,
-      isEndKnown: head !== undefined && !this.#pages.isCut,
-      isDetached,
-      isNameless: head === undefined && info.session === `salvaged-${sid}`,
-    };
+    return deleted === 0 ? { ...lost, ended } : undefined;
   }
 
   /** Copies from the first entry to the last before a gap; answers its number. */
