@@ -79,7 +79,7 @@ test("[U3] the input of a call is edited before it runs; what is no JSON is said
   expect((await chat.screen()).join("\n")).toContain("input edited");
 });
 
-test("[U3] a question of the agent is answered by a choice, and what is typed meanwhile stays in the editor", async () => {
+test("[U3] a question takes no key from somebody who types; it is answered by a choice, and what was typed stays", async () => {
   await using home = await Home.make();
   // What this process loads itself finds no package from there.
   const config = "export default { codingTools: false };\n";
@@ -91,7 +91,9 @@ test("[U3] a question of the agent is answered by a choice, and what is typed me
     },
   ];
   const answers: unknown[] = [];
+  const asks = Promise.withResolvers<void>();
   const engine = scriptedEngine([
+    { gate: asks.promise },
     { ask: { kind: "question", questions } },
     {
       say: (seen) => {
@@ -115,9 +117,16 @@ test("[U3] a question of the agent is answered by a choice, and what is typed me
     await using chat = await openChat(home, dir, { session: "s", args: ["--state", state] });
     await chat.until("enter");
     await say(chat, "Ask me");
+    await chat.until("working");
+    await chat.type("Half a sen");
+    await chat.until("Half a sen");
+    asks.resolve();
     await chat.until("Which colour?");
-    await chat.until(/Green/);
-    await chat.press("Down");
+    await chat.type("tence");
+    await chat.until("Half a sentence");
+    await chat.press("C-c");
+    await chat.untilGone("Half a sentence");
+    await chat.press("Tab", "Down");
     await chat.until("→ 2 Green");
     await chat.press("Enter");
     await chat.until("Thank you.");

@@ -5,6 +5,16 @@ import { StartedHost } from "./host.ts";
 import { Home } from "./process.ts";
 import type { Terminal } from "./terminal.ts";
 
+const leaves = `
+import { defineTool, z } from "lichen";
+export default defineTool({
+  description: "Leaves.",
+  label: "read",
+  input: z.object({}),
+  execute: () => process.exit(3),
+});
+`;
+
 /** A chat with one turn behind it. */
 async function afterOneTurn(home: Home): Promise<Terminal> {
   const dir = await writeAgent(home);
@@ -64,6 +74,53 @@ test("[U14] a terminal that goes away ends the chat", async () => {
   const { pid } = chat;
   await chat.hangUp();
   await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+});
+
+test("[U14] a chat that is suspended gives the terminal back, and paints itself again when it goes on", async () => {
+  await using home = await Home.make();
+  await using chat = await afterOneTurn(home);
+  await chat.press("C-z");
+  await chat.until("$ what stood there before");
+  await expect.poll(() => chat.modes()).toMatchObject({ alternate: false, bracketedPaste: false });
+  await chat.signal("SIGCONT");
+  await chat.until("Hello back.");
+  await say(chat, "once more");
+  await chat.until("▌ once more");
+  expect((await chat.modes()).alternate).toBe(true);
+});
+
+test("[U14] a chat whose process is ended from within, by a tool, leaves the terminal as it was before", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/leave.ts": leaves });
+  await Provider.start(home, dir, { steps: [{ parts: [{ call: { name: "leave", input: {} } }] }] });
+  await using chat = await openChat(home, dir, { above: "$ what stood there before" });
+  await chat.until("one");
+  await say(chat, "Leave");
+  expect(await chat.exitCode()).toBe(3);
+  await isAsBefore(chat);
+});
+
+test("[U15] without a terminal, or without an agent, it says so and what to do, and paints nothing", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const piped = await home.run(["chat", dir]);
+  expect(piped).toMatchObject({ code: 1, stdout: "" });
+  expect(piped.stderr).toMatch(/needs a terminal.*lichen send/s);
+  await using chat = await openChat(home, home.path("nowhere"), { above: "$ before" });
+  expect(await chat.exitCode()).toBe(1);
+  await chat.until("$ before");
+  await chat.until(/lichen: .*nowhere/s);
+  expect(await chat.modes()).toMatchObject({ alternate: false, lineSettings: "as before" });
+});
+
+test("[U15] a second chat on a store that another one holds says who holds it", async () => {
+  await using home = await Home.make();
+  await using first = await afterOneTurn(home);
+  await using second = await openChat(home, home.path("agent"), { session: "s" });
+  expect(await second.exitCode()).toBe(1);
+  await second.until("in use by another process");
+  await say(first, "still here");
+  await first.until("▌ still here");
 });
 
 test("[U13] two chats on one session show the same, whoever writes", async () => {

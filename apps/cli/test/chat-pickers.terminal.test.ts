@@ -68,7 +68,7 @@ test("[U11] the model and the level of reasoning are switched, and the next run 
   expect(JSON.stringify(asked)).toContain("two");
 });
 
-test("[U11] the theme is switched, and kept for the next chat", async () => {
+test("[U11] the colours are switched", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home);
   await Provider.start(home, dir, { steps: [], then: "Heard." });
@@ -80,4 +80,19 @@ test("[U11] the theme is switched, and kept for the next chat", async () => {
   await say(chat, "/theme light");
   await chat.until("Heard.");
   await expect.poll(() => chat.styled()).not.toEqual(dark);
+});
+
+test("[U10] --continue goes on with the latest session, --resume with one that is chosen", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  await Provider.start(home, dir, { steps: ["Red apples.", "Green pears."] });
+  await StartedHost.start(home, dir);
+  await home.run(["invoke", "about apples", dir, "--session", "one"]);
+  await home.run(["invoke", "about pears", dir, "--session", "two"]);
+  await using latest = await openChat(home, dir, { args: ["--continue"] });
+  await latest.until("▌ about pears");
+  await using chosen = await openChat(home, dir, { args: ["--resume"] });
+  await chosen.until("Red apples.");
+  await say(chosen, "apples");
+  await chosen.until("▌ about apples");
 });

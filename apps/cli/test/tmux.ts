@@ -1,5 +1,5 @@
 // One tmux server of the tests' own with one pane, spoken to in control mode: commands go in, what the pane's program
-// writes comes out as it is written. It ends when its control line does, so that a killed test leaves nothing behind.
+// writes comes out as it is written. A guard ends it when this process dies, so that a killed test leaves nothing behind.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,6 +18,9 @@ set -sg exit-empty on
 set -g allow-rename off
 `;
 
+// A server that cannot get rid of its output would outlive its only client.
+const guard = 'cat >/dev/null; exec tmux -S "$1" kill-server';
+
 export interface TmuxOptions {
   /** Run as it is, without a shell. */
   readonly command: readonly string[];
@@ -31,6 +34,8 @@ export interface TmuxOptions {
 
 export class Tmux {
   readonly #line: ChildProcessByStdio<Writable, Readable, Readable>;
+  /** Waits for the end of its input, which comes with the end of this process, and ends the server. */
+  readonly #guard: ChildProcessByStdio<Writable, null, null>;
   readonly #dir: string;
   readonly #onOutput: (bytes: Buffer) => void;
   readonly #asked: PromiseWithResolvers<string[]>[] = [];
@@ -52,11 +57,16 @@ export class Tmux {
     this.#onOutput = options.onOutput;
     const { cols, rows, cwd, command } = options;
     const session = ["new-session", "-x", `${cols}`, "-y", `${rows}`, "-c", cwd, ...command];
-    const own = ["-u", "-S", join(dir, "s"), "-f", join(dir, "conf"), "-C"];
-    this.#line = spawn("tmux", [...own, ...session], {
-      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8", TERM: "xterm-256color" },
-      stdio: ["pipe", "pipe", "pipe"],
+    const socket = join(dir, "s");
+    const own = ["-u", "-S", socket, "-f", join(dir, "conf"), "-C"];
+    const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8", TERM: "xterm-256color" };
+    this.#line = spawn("tmux", [...own, ...session], { env, stdio: ["pipe", "pipe", "pipe"] });
+    this.#guard = spawn("sh", ["-c", guard, "sh", socket], {
+      env,
+      stdio: ["pipe", "ignore", "ignore"],
     });
+    this.#guard.on("error", () => undefined);
+    this.#guard.stdin.on("error", () => undefined);
     this.#line.stdin.on("error", () => undefined);
     this.#line.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
     this.#line.stderr.on("data", (bytes: Buffer) => (this.#complaint += bytes.toString()));
@@ -84,9 +94,12 @@ export class Tmux {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) {
-      // The server ends with its last session, and that with its only client.
       this.#line.stdin.end("kill-server\n");
       await once(this.#line, "close");
+    }
+    if (this.#guard.exitCode === null && this.#guard.signalCode === null) {
+      this.#guard.stdin.end();
+      await once(this.#guard, "close");
     }
     await rm(this.#dir, { recursive: true, force: true });
   }
