@@ -245,8 +245,10 @@ test("[S34] the damaged files are not changed, and nobody writes to them meanwhi
   await file.write(new Uint8Array(8_192), 0, 8_192, 8_192);
   await file.close();
   const before = digests(from);
-  await salvaged(from);
+  const { path } = await salvaged(from);
   expect(digests(from)).toEqual(before);
+  expect(await readdir(join(path, ".."))).toEqual(["host.db"]);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
   const lease = await acquireLease(from);
   expect(await refusal(salvageStore({ from, to: join(folder, "held", "host.db"), platform }))).toBe(
     "unavailable",

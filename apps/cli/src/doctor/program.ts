@@ -60,11 +60,13 @@ export function checkScreen(): Check | undefined {
   const locale = LC_ALL || LC_CTYPE || LANG || "";
   const isUnicode = /utf-?8/i.test(locale) || process.platform === "darwin";
   const colors = screen.hasColors() ? `${2 ** screen.getColorDepth()} colours` : "no colours";
-  const text = `${screen.columns} × ${screen.rows}, ${colors}, ${isUnicode ? "Unicode" : "no Unicode"} (${TERM || "no TERM"})`;
+  const size = screen.columns > 0 ? `${screen.columns} × ${screen.rows}` : "of unknown size";
+  const text = `${size}, ${colors}, ${isUnicode ? "Unicode" : "no Unicode"} (${TERM || "no TERM"})`;
   if (TERM === "" || TERM === "dumb")
     return note("terminal", text, "set TERM to what your terminal is, such as xterm-256color");
   if (!isUnicode) return note("terminal", text, "set LANG to a locale of UTF-8, such as C.UTF-8");
-  if (screen.columns < 60) return note("terminal", text, "make it wider: 60 columns or more");
+  if (screen.columns > 0 && screen.columns < 60)
+    return note("terminal", text, "make it wider: 60 columns or more");
   return ok("terminal", text);
 }
 

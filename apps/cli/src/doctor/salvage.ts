@@ -30,6 +30,7 @@ export async function salvage(
     );
   const to = resolve(target);
   refuseInside(to, [agentDir, cwd]);
+  if (!input.flag("json")) terminal.say(`Reading ${join(stateDir, "host.db")} …`);
   const report = await salvaged(stateDir, to);
   if (input.flag("json")) {
     terminal.answer(`${JSON.stringify({ state: to, ...report })}\n`);

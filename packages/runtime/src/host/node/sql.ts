@@ -110,7 +110,7 @@ function begin(db: DatabaseSync, label: string): void {
 }
 
 /** Makes the names of new files durable. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
     await handle.sync();

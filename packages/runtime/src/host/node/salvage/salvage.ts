@@ -6,7 +6,7 @@
 //   What stands open in a session whose end is lost, or may be, ends as unknown: nothing runs twice by being copied.
 //   A request id of what is lost stays used: it is refused rather than done a second time.
 
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { Fault, type SessionInfo } from "@lichen/wire";
 import type { Platform } from "../../../platform.ts";
@@ -15,7 +15,7 @@ import { openSchema, schemaVersion } from "../../../store/schema.ts";
 import type { Sql } from "../../../store/sql.ts";
 import { makeFolder, toSystemRefusal } from "../folder.ts";
 import { acquireLease, type Lease } from "../lease.ts";
-import { openSql } from "../sql.ts";
+import { openSql, syncFolder } from "../sql.ts";
 import { copyBlobs } from "./blobs.ts";
 import { endOpenCommands, noteLoss } from "./closing.ts";
 import { FoundRows } from "./found-rows.ts";
@@ -119,17 +119,28 @@ async function copy(pages: Pages, { from, to, platform }: SalvageOptions): Promi
       "unreadable",
       `Nothing of a store of Lichen can be found in ${basename(from)}: restore a backup.`,
     );
-  let isDone = false;
-  const file = await openSql(to);
+  // Whole or not there: a copy that was broken off must not be taken for one.
+  const draft = `${to}.part`;
   try {
-    openSchema(file.sql);
-    const report = new Copying(file.sql, found, pages, platform).run();
-    await file.sql.durable();
-    isDone = true;
+    const report = await copyInto(draft, (sql) => new Copying(sql, found, pages, platform).run());
+    renameSync(draft, to);
+    await syncFolder(dirname(to));
     return report;
   } finally {
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${draft}${end}`, { force: true });
+  }
+}
+
+async function copyInto<T>(path: string, write: (sql: Sql) => T): Promise<T> {
+  const file = await openSql(path);
+  try {
+    openSchema(file.sql);
+    const result = write(file.sql);
+    // Nothing stays in the WAL, which is not renamed.
+    file.sql.all("pragma wal_checkpoint(TRUNCATE)");
+    return result;
+  } finally {
     await file.close();
-    if (!isDone) for (const end of ["", "-wal", "-shm"]) rmSync(`${to}${end}`, { force: true });
   }
 }
 
