@@ -79,6 +79,21 @@ test("[U3] the input of a call is edited before it runs; what is no JSON is said
   expect((await chat.screen()).join("\n")).toContain("input edited");
 });
 
+test("[U3] on a screen too small to show what is asked no key answers it, until there is room", async () => {
+  await using home = await Home.make();
+  const { chat: opened } = await asked(home);
+  await using chat = opened;
+  await chat.resize(40, 9);
+  await chat.until("to answer, make this 12 rows tall");
+  await chat.press("Down", "Enter", "Up", "Enter");
+  await chat.resize(40, 20);
+  await chat.until("→ 1 Allow");
+  expect(existsSync(home.path("agent", "notes.txt"))).toBe(false);
+  await chat.press("Enter");
+  await chat.until("So be it.");
+  expect(await notes(home)).toBe("hello\n");
+});
+
 test("[U3] a question takes no key from somebody who types; it is answered by a choice, and what was typed stays", async () => {
   await using home = await Home.make();
   // What this process loads itself finds no package from there.

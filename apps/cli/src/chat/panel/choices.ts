@@ -35,8 +35,9 @@ export class Choices implements Panel {
 
   handleInput(data: string): void {
     const choices = this.#options.choices();
-    if (matchesKey(data, "up")) this.#at = (this.#at + choices.length - 1) % choices.length;
-    else if (matchesKey(data, "down")) this.#at = (this.#at + 1) % choices.length;
+    const count = Math.max(1, choices.length);
+    if (matchesKey(data, "up")) this.#at = (this.#at + count - 1) % count;
+    else if (matchesKey(data, "down")) this.#at = (this.#at + 1) % count;
     else if (matchesKey(data, "enter")) choices[this.#at]?.choose();
     else if (matchesKey(data, "space") && choices[this.#at]?.isTicked !== undefined)
       choices[this.#at]?.choose();

@@ -4,7 +4,7 @@ import type { TUI } from "@earendil-works/pi-tui";
 import { Fault, type Approval, type CommandOf, JsonObject } from "@lichen/wire";
 import { approvalLines } from "../show/approval.ts";
 import type { Theme } from "../show/theme.ts";
-import { Choices } from "./choices.ts";
+import { type Choice, Choices } from "./choices.ts";
 import { type Panel, panelRows } from "./panel.ts";
 import { LineField, TextField } from "./text-field.ts";
 
@@ -23,31 +23,39 @@ export interface DecisionOptions {
   readonly other: (data: string) => void;
 }
 
+/** On a screen of fewer rows nobody could see what is decided on. */
+const leastRows = 12;
+
 /** The panel for a tool call. */
 export function decisionPanel(approval: Approval, options: DecisionOptions): Panel {
   const { theme, rows, answer, show, leave, other } = options;
+  const isTooSmall = () => rows() < leastRows;
   const decide = (given: AnswerTo) => void answer(given).catch(() => undefined);
   const choices: Choices = new Choices({
     theme,
-    head: (width) => approvalLines(approval, theme, width, Math.max(2, panelRows(rows()) - 5)),
-    choices: () => [
-      { label: "Allow", choose: () => decide({ allow: true }) },
-      ...((approval.suggestions?.length ?? 0) > 0
-        ? [
-            {
-              label: "Allow, and always from now on",
-              choose: () => decide({ allow: true, always: true }),
-            },
-          ]
-        : []),
-      { label: "Edit the input, then allow", choose: () => show(editing(approval, options, back)) },
-      { label: "Deny", choose: () => decide({ allow: false }) },
-      { label: "Deny with a reason", choose: () => show(reasoning()) },
-    ],
+    head: (width) =>
+      isTooSmall()
+        ? [theme.warn(`? to answer, make this ${leastRows} rows tall`)]
+        : approvalLines(approval, theme, width, Math.max(2, panelRows(rows()) - 5)),
+    choices: () => (isTooSmall() ? [] : ways),
     hints: "↑↓ and enter answer · esc leaves it open · typing goes on below",
     cancel: leave,
     other,
   });
+  const ways: readonly Choice[] = [
+    { label: "Allow", choose: () => decide({ allow: true }) },
+    ...((approval.suggestions?.length ?? 0) > 0
+      ? [
+          {
+            label: "Allow, and always from now on",
+            choose: () => decide({ allow: true, always: true }),
+          },
+        ]
+      : []),
+    { label: "Edit the input, then allow", choose: () => show(editing(approval, options, back)) },
+    { label: "Deny", choose: () => decide({ allow: false }) },
+    { label: "Deny with a reason", choose: () => show(reasoning()) },
+  ];
   const back = () => show(choices);
   const reasoning = () =>
     new LineField({
