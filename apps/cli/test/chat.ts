@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { bin, type Home } from "./process.ts";
 import { Terminal } from "./terminal.ts";
 
+/** The one of all homes: see `Home`. */
+export const compileCache = join(tmpdir(), "lichen-cli-compile");
+
 export interface ChatOptions {
   /** The session; a new one where it is left out. */
   readonly session?: string;
@@ -28,8 +31,7 @@ export async function openChat(
     cwd: home.dir,
     env: {
       HOME: home.dir,
-      // The cache of all homes: see `Home`.
-      NODE_COMPILE_CACHE: join(tmpdir(), "lichen-cli-compile"),
+      NODE_COMPILE_CACHE: compileCache,
       ...env,
     },
     ...rest,

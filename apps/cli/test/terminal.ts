@@ -183,7 +183,16 @@ export class Terminal implements AsyncDisposable {
     await this.#tmux.ask("kill-server").catch(() => undefined);
   }
 
+  /** Ends the program at once, and is over when it is gone: nothing of it writes into a home that is removed then. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.pid > 0 && !this.#hasEnded && this.#end() === undefined) {
+      try {
+        process.kill(this.pid, "SIGKILL");
+      } catch {
+        // It has just ended by itself.
+      }
+      await this.#wait(async () => this.#end() !== undefined);
+    }
     await this.#tmux[Symbol.asyncDispose]();
   }
 
