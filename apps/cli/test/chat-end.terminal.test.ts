@@ -82,7 +82,7 @@ test("[U14] a chat that is suspended gives the terminal back, and paints itself 
   await chat.press("C-z");
   await chat.until("$ what stood there before");
   await expect.poll(() => chat.modes()).toMatchObject({ alternate: false, bracketedPaste: false });
-  await chat.signal("SIGCONT");
+  await chat.foreground();
   await chat.until("Hello back.");
   await say(chat, "once more");
   await chat.until("▌ once more");

@@ -35,12 +35,19 @@ export interface Modes {
 
 // Runs the program below a shell that outlives it, as at home. What it says about it stands in sequences that no
 // terminal shows.
-const wrapper = String.raw`trap : INT QUIT
+const wrapper = String.raw`set -m
+trap : INT QUIT
 above=$1; shift
 before=$(stty -g)
 [ -z "$above" ] || printf '%s\n' "$above"
 env -i "$@"
 code=$?
+while [ "$code" = 148 ]; do
+  printf '\033]7387;stopped\033\\'
+  read -r _
+  fg >/dev/null
+  code=$?
+done
 after=$(stty -g)
 [ "$before" = "$after" ] && tty='as before' || tty=changed
 printf '\033]7387;code=%d;%s\033\\' "$code" "$tty"
@@ -56,6 +63,7 @@ export class Terminal implements AsyncDisposable {
   readonly #changed = new Set<() => void>();
   #written = "";
   #hasEnded = false;
+  #broughtBack = 0;
 
   static async open(options: TerminalOptions): Promise<Terminal> {
     const terminal = new Terminal(options.patienceMs ?? 15_000);
@@ -168,6 +176,14 @@ export class Terminal implements AsyncDisposable {
     throw new Error(`The program does not end. It shows:\n${framed(await this.screen())}`);
   }
 
+  /** Brings the program back that a person has suspended, as `fg` does; waits until it is. */
+  async foreground(): Promise<void> {
+    if (!(await this.#wait(async () => this.#timesStopped() > this.#broughtBack)))
+      throw new Error("The program is not suspended.");
+    this.#broughtBack++;
+    await this.press("Enter");
+  }
+
   get pid(): number {
     return Number(/\]7387;pid=(\d+)/.exec(this.#written)?.[1]);
   }
@@ -216,6 +232,10 @@ export class Terminal implements AsyncDisposable {
         if (late.aborted) done();
       });
     }
+  }
+
+  #timesStopped(): number {
+    return this.#written.split("]7387;stopped").length - 1;
   }
 
   #take(text: string): void {
