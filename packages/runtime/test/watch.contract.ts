@@ -313,6 +313,43 @@ export function watchContract(host: string, withSql: WithSql): void {
   });
 
   check(
+    "[O4] a baseline that is asked for while a message is being synced shows nothing of it as streaming",
+    async (stage) => {
+      const held = gate();
+      const rest = gate();
+      const life = await stage.open({
+        engine: [
+          { partials: ["half"] },
+          { gate: held.opened },
+          { say: "whole" },
+          { gate: rest.opened },
+          { say: "end" },
+        ],
+      });
+      const session = life.session();
+      const id = await sent(session, prompt("r1"));
+      const before = life.commits;
+      const sync = life.holdSyncs();
+      held.open();
+      await until(() => life.commits > before, "the message's commit");
+      const asked = session.read();
+      const late = reading(session);
+      sync();
+      const baseline = await asked;
+      await until(() => late.frames.length > 0, "a baseline");
+      const [first] = late.frames;
+      for (const told of [baseline, first?.type === "baseline" ? first.data : undefined]) {
+        expect(told?.entries.at(-1)?.kind).toBe("message.assistant");
+        expect(told?.running).toBeDefined();
+        expect(told?.running?.partial).toBeUndefined();
+      }
+      rest.open();
+      await settled(session, id);
+      expect(late.types).not.toContain("partial");
+    },
+  );
+
+  check(
     "[O7] a reader that throws, or leaves while it is told, disturbs no other",
     async (stage) => {
       const life = await stage.open({ capacity: 0 });

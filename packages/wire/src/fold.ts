@@ -6,7 +6,7 @@
 import { addUsage, type BlobRef, type Text } from "./content.ts";
 import { type Entry, type EntryOf, known } from "./entry.ts";
 import { utf8Bytes } from "./id.ts";
-import type { Approval, Baseline, PendingCommand, SessionInfo } from "./session.ts";
+import type { Approval, Baseline, Partial, PendingCommand, SessionInfo } from "./session.ts";
 
 export const baselineEntries = 200;
 export const baselineBytes = 1_048_576;
@@ -104,6 +104,10 @@ export function foldAroundEntries(before: Baseline, recorded: Entry): Baseline {
     head: recorded.seq,
     session: projectSession(before.session, recorded),
   };
+  if (before.running?.partial && replaces(recorded, before.running.partial)) {
+    const { partial: _, ...running } = before.running;
+    after.running = running;
+  }
   const entry = known(recorded);
   if (!entry) return after;
   switch (entry.kind) {
@@ -133,12 +137,6 @@ export function foldAroundEntries(before: Baseline, recorded: Entry): Baseline {
     }
     case "message.assistant":
     case "message.tool":
-      // A partial shows what is not stored yet; the stored message replaces it.
-      if (before.running?.partial) {
-        const { partial: _, ...running } = before.running;
-        after.running = running;
-      }
-      break;
     case "command.cancelled":
     case "line":
     case "run.recovered":
@@ -149,6 +147,18 @@ export function foldAroundEntries(before: Baseline, recorded: Entry): Baseline {
       break;
   }
   return after;
+}
+
+/** A message that is stored, and the end of the process that streamed. */
+const replacing: ReadonlySet<string> = new Set([
+  "message.assistant",
+  "message.tool",
+  "run.recovered",
+]);
+
+/** Whether what streams is over with this entry. A partial that does not say where it stands is taken as older. */
+export function replaces(entry: Entry, { after = -1 }: Pick<Partial, "after">): boolean {
+  return replacing.has(entry.kind) && after < entry.seq;
 }
 
 /** The newest entries that fit in `limit` entries and 1 MiB of JSON, oldest first. */

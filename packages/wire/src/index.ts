@@ -47,6 +47,7 @@ export {
   foldBaseline,
   pendingOf,
   projectSession,
+  replaces,
   textOf,
 } from "./fold.ts";
 export {

@@ -61,6 +61,8 @@ export type Approval = z.infer<typeof Approval>;
 /** What streams now and is not stored: the whole so far, coalesced. */
 export const Partial = z.object({
   commandId: z.string(),
+  /** The `seq` of an entry that came before it: a later message of the run holds what streams here. Older hosts leave it out. */
+  after: z.int().nonnegative().optional(),
   text: z.string().optional(),
   thinking: z.string().optional(),
   tool: z

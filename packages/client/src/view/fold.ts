@@ -2,8 +2,9 @@
 //
 //   N14  What is folded entry by entry equals what is folded at once, and the host's own baseline at that head.
 //   N15  A frame costs no more than what it changes, however long the session is.
+//   N26  What streams is never shown beside the message that it became.
 
-import { type Baseline, type Entry, foldAroundEntries, type Partial } from "@lichen/wire";
+import { type Baseline, type Entry, foldAroundEntries, type Partial, replaces } from "@lichen/wire";
 import type { Frame } from "../api.ts";
 import { Conversation } from "./conversation.ts";
 import type { View } from "./view.ts";
@@ -26,6 +27,8 @@ export class ViewFold {
   #conversation: Conversation | undefined;
   /** What streams of a run that has not begun as far as this reader knows. */
   #early: Partial | undefined;
+  /** The newest entry that ended what streamed before it. */
+  #replacing: Entry | undefined;
   #outage: View["outage"];
   #view: View | undefined;
 
@@ -50,6 +53,7 @@ export class ViewFold {
         this.#append(frame.data);
         break;
       case "partial":
+        if (this.#isOld(frame.data)) return;
         // It may overtake the entry that its run begins with.
         this.#early = frame.data;
         this.#showPartial();
@@ -59,6 +63,8 @@ export class ViewFold {
         break;
       case "back":
         this.#outage = undefined;
+        // What still streams is told anew.
+        if (this.#around) this.#around = withoutPartial(this.#around);
         break;
       case "state":
         // A hint of what entries say.
@@ -87,7 +93,13 @@ export class ViewFold {
     const isJoined = older.length > 0 && older.at(-1)!.seq === first - 1;
     const more = isJoined ? this.#around!.more : baseline.more;
     this.#early = undefined;
-    this.#around = { ...baseline, more, entries: [] };
+    this.#replacing = baseline.entries.findLast((entry) => replaces(entry, {}));
+    const { running } = baseline;
+    const isStale =
+      running?.partial &&
+      (running.partial.commandId !== running.commandId || this.#isOld(running.partial));
+    const told = isStale ? withoutPartial(baseline) : baseline;
+    this.#around = { ...told, more, entries: [] };
     this.#entries = isJoined ? [...older, ...baseline.entries] : [...baseline.entries];
     this.#forget();
   }
@@ -97,12 +109,22 @@ export class ViewFold {
     this.#view = undefined;
   }
 
+  /** Whether a message that is known here took its place. One that does not say where it stands is taken as new. */
+  #isOld(partial: Partial): boolean {
+    return (
+      partial.after !== undefined &&
+      this.#replacing !== undefined &&
+      replaces(this.#replacing, partial)
+    );
+  }
+
   /** Shows what streams, once the run that it belongs to is known. */
   #showPartial(): void {
     const around = this.#around;
     const partial = this.#early;
     if (!partial || around?.running?.commandId !== partial.commandId) return;
     this.#early = undefined;
+    if (this.#isOld(partial)) return;
     this.#around = { ...around, running: { ...around.running, partial } };
   }
 
@@ -117,6 +139,7 @@ export class ViewFold {
     const around = this.#around;
     if (!around || entry.seq <= around.head) return;
     this.#around = folded(around, entry);
+    if (replaces(entry, {})) this.#replacing = entry;
     if (entry.kind === "run.started") this.#showPartial();
     this.#entries.push(entry);
     this.#conversation?.take(entry);
@@ -136,6 +159,12 @@ export class ViewFold {
       ...(this.#outage ? { outage: this.#outage } : {}),
     };
   }
+}
+
+function withoutPartial(baseline: Baseline): Baseline {
+  if (!baseline.running?.partial) return baseline;
+  const { partial: _, ...running } = baseline.running;
+  return { ...baseline, running };
 }
 
 /** The wire's fold; an entry whose data it cannot make sense of only moves the head, as an unknown kind does. */

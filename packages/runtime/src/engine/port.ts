@@ -206,7 +206,7 @@ export interface Run extends EngineSession {
   /** Writes entries in one transaction; settles when they are durable. Entries come back in order. */
   append(drafts: readonly Draft[]): Promise<EntryOf<Draft["kind"]>[]>;
   /** Shows what streams now: the whole so far, never stored. Cheap; call it per delta. */
-  partial(partial: Omit<Partial, "commandId">): void;
+  partial(partial: Omit<Partial, "commandId" | "after">): void;
   /**
    * One call through its whole order: a recorded outcome is returned; a call an earlier process left open runs again
    * only if it is `read` or replay-safe, else its interrupted outcome is recorded; `confirm` asks and waits; then the

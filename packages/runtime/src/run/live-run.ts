@@ -41,6 +41,7 @@ import type { Approvals } from "./approvals.ts";
 import { callRow, insertCall, markOutcome } from "./call-table.ts";
 import { outcomeData, writeDraft } from "./draft.ts";
 import { outcomeOf } from "./outcome.ts";
+import { type Streamed, Streaming } from "./streaming.ts";
 
 /** Why a run's signal fired. */
 export type StopReason = "cancelled" | "drained" | "deleted" | "unwritable";
@@ -65,8 +66,7 @@ export class LiveRun implements Run {
   readonly #abort = new AbortController();
   /** Calls that run, or wait for their approval, in this process. */
   readonly #inHand = new Set<string>();
-  #partial: Partial | undefined;
-  #isShown = false;
+  readonly #streaming: Streaming;
   #stopped: StopReason | undefined;
   #cause: unknown;
   #isOver = false;
@@ -84,16 +84,18 @@ export class LiveRun implements Run {
     this.epoch = row.epoch;
     this.commandId = idOf("cmd", row.key, seqOf(cid));
     this.signal = this.#abort.signal;
+    // The row may be older than what the transaction of the run's beginning wrote.
+    const { info } = sessionBySid(this.#sql, row.sid) ?? row;
+    this.#streaming = new Streaming(this.commandId, info.head, () => house.partialChanged(row.sid));
   }
 
   get currentPartial(): Partial | undefined {
-    return this.#isShown ? this.#partial : undefined;
+    return this.#streaming.shown;
   }
 
   /** The run's beginning is durable: what it streams may be seen. */
   show(): void {
-    this.#isShown = true;
-    if (this.#partial) this.#house.partialChanged(sidOf(this.cid));
+    this.#streaming.show();
   }
 
   get stopped(): StopReason | undefined {
@@ -150,19 +152,18 @@ export class LiveRun implements Run {
 
   async append(drafts: readonly Draft[]): Promise<EntryOf<Draft["kind"]>[]> {
     const entries = await this.#write((session, tx) => {
-      if (drafts.some((draft) => draft.kind === "message.assistant"))
-        tx.after(() => (this.#partial = undefined));
-      return drafts.map((draft) =>
-        writeDraft(this.#house.sessions.ground, session, this.cid, draft),
-      );
+      return drafts.map((draft) => {
+        const entry = writeDraft(this.#house.sessions.ground, session, this.cid, draft);
+        if (draft.kind === "message.assistant") this.#streaming.stored(tx, entry.seq);
+        if (draft.kind === "message.tool") this.#streaming.stored(tx, entry.seq, draft.data.index);
+        return entry;
+      });
     });
     return entries as EntryOf<Draft["kind"]>[];
   }
 
-  partial(partial: Omit<Partial, "commandId">): void {
-    if (this.#isOver) return;
-    this.#partial = { commandId: this.commandId, ...partial };
-    if (this.#isShown) this.#house.partialChanged(sidOf(this.cid));
+  partial(partial: Streamed): void {
+    if (!this.#isOver) this.#streaming.take(partial);
   }
 
   async call(
@@ -308,9 +309,7 @@ export class LiveRun implements Run {
         command: seqOf(this.cid),
         data: data(session),
       });
-      tx.after(() => {
-        if (this.#partial?.tool?.index === call.index) this.#partial = undefined;
-      });
+      this.#streaming.stored(tx, entry.seq, call.index);
       const outcome = eidOf(session.row.sid, entry.seq);
       if (callRow(this.#sql, assistant, call.index))
         markOutcome(this.#sql, assistant, call.index, outcome);

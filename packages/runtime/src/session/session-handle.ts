@@ -125,7 +125,8 @@ export class SessionHandle implements Session {
     if (before !== undefined) wholeNumber("before", before, Number.MAX_SAFE_INTEGER);
     const baseline = readBaseline(sql, row, limit, before);
     const partial = this.#house.coordinator.liveRun(row.sid)?.currentPartial;
-    if (!baseline.running || !partial) return baseline;
+    // The run that ended may still be here while the next one has begun in the store.
+    if (!partial || baseline.running?.commandId !== partial.commandId) return baseline;
     return { ...baseline, running: { ...baseline.running, partial } };
   }
 
