@@ -84,7 +84,7 @@ test("[U3] on a screen too small to show what is asked no key answers it, until 
   const { chat: opened } = await asked(home);
   await using chat = opened;
   await chat.resize(40, 9);
-  await chat.until("to answer, make this 12 rows tall");
+  await chat.until("to answer, make this 14 rows tall");
   await chat.press("Down", "Enter", "Up", "Enter");
   await chat.resize(40, 20);
   await chat.until("→ 1 Allow");

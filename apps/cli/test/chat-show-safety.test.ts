@@ -2,9 +2,12 @@ import { visibleWidth } from "@earendil-works/pi-tui";
 import type { Approval, Json } from "@lichen/wire";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { approvalLines } from "../src/chat/show/approval.ts";
+import { alwaysAsked, callAsked, callBegun } from "../src/chat/show/approval.ts";
+import { type Asked, excerpt, glance } from "../src/chat/show/asked.ts";
+import { questionsOf } from "../src/question.ts";
 import { bannerLine } from "../src/chat/show/banner.ts";
 import { footerLines } from "../src/chat/show/footer.ts";
+import { questionAsked, unreadAsked } from "../src/chat/show/question.ts";
 import { queueLines } from "../src/chat/show/queue.ts";
 import { themeOf } from "../src/chat/show/theme.ts";
 import { Transcript } from "../src/chat/show/transcript.ts";
@@ -126,11 +129,29 @@ function approvalOf(kind: Approval["kind"], tool: string, input: Json, said: str
     digest: "d",
     description: said,
     suggestions: [said, { label: said }, { said }, said],
-    questions: [{ text: said, options: [said] }, said],
+    questions: [
+      { question: said, header: said, options: [said, { label: said, description: said }] },
+      said,
+      { said },
+    ],
     askedAt: "",
     expiresAt: "",
     state: "pending",
   };
+}
+
+/** All that can be put to a person of an approval. */
+function asksOf(approval: Approval, columns: number): Asked[] {
+  return approval.kind === "question"
+    ? [
+        unreadAsked(approval, theme, columns),
+        ...questionsOf(approval).map((it) => questionAsked(approval, it, "1/2 ", theme, columns)),
+      ]
+    : [
+        callAsked(approval, theme, columns),
+        callBegun(approval, theme, columns),
+        alwaysAsked(approval, theme, columns),
+      ];
 }
 
 /** Of escape sequences only ours: colours, the marker of a message, a link's bounds. */
@@ -179,9 +200,14 @@ test("[U22] what stands around the conversation is no wider than the screen eith
       ];
       for (const kind of ["tool", "question"] as const)
         for (const [tool, input] of inputs) {
-          const lines = approvalLines(approvalOf(kind, tool, input, said), theme, columns, rows);
-          expectSafe(lines, columns);
-          expect(lines.length).toBeLessThanOrEqual(rows);
+          for (const asks of asksOf(approvalOf(kind, tool, input, said), columns)) {
+            const { lines, next } = glance(asks, theme, columns, rows);
+            expectSafe(lines, columns);
+            expect(lines.length).toBeLessThanOrEqual(rows);
+            const rest = excerpt(asks, theme, columns, rows, next ?? 0).lines;
+            expectSafe(rest, columns);
+            expect(rest.length).toBeLessThanOrEqual(Math.max(2, rows));
+          }
         }
       expectSafe(bannerLine({ since: 0, reason: said }, 5_000, theme, columns), columns);
       const states = [

@@ -135,6 +135,13 @@ test("[U21] text that is kept beside the log is told with its size", () => {
     "  │ content: [2.3 MB of text in the log]",
     "  │ Created x",
   ]);
+  const calls = new Story();
+  calls.answers(callOf(0, "bash", { command: aside }), callOf(1, "note", { text: [aside] }));
+  expect(shownOf(calls.view(), 80)).toEqual([
+    "",
+    "○ bash [2.3 MB of text in the log]",
+    '○ note {"text":["[2.3 MB of text in the log]"]}',
+  ]);
 });
 
 test("[U21] older messages are said to be there while there are some", () => {

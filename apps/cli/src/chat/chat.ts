@@ -63,6 +63,7 @@ export class Chat {
           other: (data: string) => this.#typed(data),
         };
         return approval.kind === "question"
+          blob: async (sha256: string) => (await this.#mustFollow().session.blob(sha256))?.bytes,
           ? questionPanel(approval, options)
           : decisionPanel(approval, options);
       },

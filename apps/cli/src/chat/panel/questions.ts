@@ -1,62 +1,74 @@
 // Questions of an agent, one after the other: choices where it offers some, a line of text where not.
 
-import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import type { Approval } from "@lichen/wire";
-import { printable } from "../../printable.ts";
 import { type Question, questionsOf } from "../../question.ts";
-import { Choices, type Choice } from "./choices.ts";
-import type { DecisionOptions } from "./decision.ts";
-import { type Panel, panelRows } from "./panel.ts";
-import { LineField } from "./text-field.ts";
+import { firstLine, questionAsked, unreadAsked } from "../show/question.ts";
+import type { Choice } from "./choices.ts";
+import type { AnswerTo, DecisionOptions } from "./decision.ts";
+import type { Panel } from "./panel.ts";
+import { choosing, Reading, writing } from "./reading.ts";
+import { Whole } from "./whole.ts";
 
 /** The panel for a question. Answers are keyed by the question's text; several choices are joined by ", ". */
-export function questionPanel(approval: Approval, options: DecisionOptions): Panel {
-  const { theme, rows, answer, show, leave, other } = options;
+export function questionPanel(given: Approval, options: DecisionOptions): Panel {
+  const { tui, theme } = options;
+  const whole: Whole = new Whole(given, options.blob, () => {
+    reading.renew();
+    tui.requestRender();
+  });
+  if (whole.approval) return wholePanel(whole.approval, options);
+  const reading: Reading = new Reading(theme, (width) => ({
+    ...unreadAsked({ ...given, questions: [] }, theme, width),
+    body: [
+      whole.approval
+        ? "It is here."
+        : (whole.trouble ?? "It is long, and is being read: a moment."),
+    ],
+  }));
+  // Nothing stands there that an answer could be meant for: the question comes when somebody goes on to it.
+  return choosing(reading, options, () => [
+    whole.approval
+      ? { label: "Go on to it", choose: () => options.show(wholePanel(whole.approval!, options)) }
+      : {
+          label: whole.trouble === undefined ? "(It is being read)" : "Read it again",
+          choose: () => (whole.trouble === undefined ? undefined : whole.read()),
+        },
+    refusal(options),
+  ]);
+}
+
+function wholePanel(approval: Approval, options: DecisionOptions): Panel {
+  const { theme, leave, show } = options;
   const questions = questionsOf(approval);
   const told: Record<string, string> = {};
-  const send = (given: Parameters<typeof answer>[0]) => void answer(given).catch(() => undefined);
 
   if (questions.length === 0)
-    return new LineField({
-      title: approval.description ?? "The agent has a question.",
-      theme,
-      submit: (message) => send(message === "" ? { allow: false } : { allow: true, message }),
-      cancel: leave,
-    });
+    return writing(
+      new Reading(theme, (width) => unreadAsked(approval, theme, width)),
+      options,
+      (message) => send(options, message === "" ? { allow: false } : { allow: true, message }),
+      leave,
+    );
 
   const panelFor = (at: number): Panel => {
     const question = questions[at]!;
+    const place = questions.length === 1 ? "" : `${at + 1}/${questions.length} `;
+    const reading = () =>
+      new Reading(theme, (width) => questionAsked(approval, question, place, theme, width));
     const answered = (text: string) => {
       told[question.text] = text;
       if (at + 1 < questions.length) show(panelFor(at + 1));
-      else send({ allow: true, answers: { ...told } });
+      else send(options, { allow: true, answers: { ...told } });
     };
+    const own = (cancel: () => void): Panel =>
+      writing(reading(), options, (text) => (text === "" ? undefined : answered(text)), cancel);
+    if (question.options.length === 0) return own(leave);
     const ticked = new Set<string>();
-    const own = (): Panel =>
-      new LineField({
-        title: headOf(approval, question, `${at + 1}/${questions.length}`).join("\n"),
-        theme,
-        submit: (text) => (text === "" ? undefined : answered(text)),
-        cancel: question.options.length === 0 ? leave : () => show(choices),
-      });
-    if (question.options.length === 0) return own();
-    const choiceOf = ({ label, description }: Question["options"][number]): Choice => ({
-      label,
-      ...(description === undefined ? {} : { hint: description }),
-      ...(question.takesSeveral ? { isTicked: ticked.has(label) } : {}),
-      choose: () => {
-        if (!question.takesSeveral) return answered(label);
-        if (!ticked.delete(label)) ticked.add(label);
-      },
-    });
-    const choices: Choices = new Choices({
-      theme,
-      head: (width) =>
-        headOf(approval, question, `${at + 1}/${questions.length}`)
-          .flatMap((line) => wrapTextWithAnsi(theme.accent(line), width))
-          .slice(0, Math.max(2, panelRows(rows()) - question.options.length - 2)),
-      choices: () => [
-        ...question.options.map(choiceOf),
+    const choices: Panel = choosing(
+      reading(),
+      options,
+      () => [
+        ...question.options.map((option) => choiceOf(option, question, ticked, answered)),
         ...(question.takesSeveral
           ? [
               {
@@ -65,24 +77,43 @@ export function questionPanel(approval: Approval, options: DecisionOptions): Pan
               },
             ]
           : []),
-        { label: "Something else …", choose: () => show(own()) },
-        { label: "Do not answer", choose: () => send({ allow: false }) },
+        { label: "Something else …", choose: () => show(own(() => show(choices))) },
+        refusal(options),
       ],
-      hints: question.takesSeveral
-        ? "space ticks · enter on Done answers · esc leaves it open"
-        : "↑↓ and enter answer · esc leaves it open",
-      cancel: leave,
-      other,
-    });
+      {
+        // The choices of a question may be more than a screen takes.
+        most: 4,
+        ...(question.takesSeveral
+          ? { hints: "space ticks · enter on Done answers · esc leaves it open" }
+          : {}),
+      },
+    );
     return choices;
   };
   return panelFor(0);
 }
 
-function headOf(approval: Approval, question: Question, place: string): string[] {
-  const { description } = approval;
-  return [
-    ...(description === undefined ? [] : [printable(description)]),
-    `${place} ${question.header === undefined ? "" : `${printable(question.header)}: `}${printable(question.text)}`,
-  ];
+function send({ answer }: DecisionOptions, given: AnswerTo): void {
+  answer(given).catch(() => undefined);
+}
+
+function refusal(options: DecisionOptions): Choice {
+  return { label: "Do not answer", choose: () => send(options, { allow: false }) };
+}
+
+function choiceOf(
+  { label, description }: Question["options"][number],
+  { takesSeveral }: Question,
+  ticked: Set<string>,
+  answered: (text: string) => void,
+): Choice {
+  return {
+    label: firstLine(label),
+    ...(description === undefined ? {} : { hint: firstLine(description) }),
+    ...(takesSeveral ? { isTicked: ticked.has(label) } : {}),
+    choose: () => {
+      if (!takesSeveral) return answered(label);
+      if (!ticked.delete(label)) ticked.add(label);
+    },
+  };
 }

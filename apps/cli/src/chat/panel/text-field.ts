@@ -13,7 +13,8 @@ import type { Theme } from "../show/theme.ts";
 import type { Panel } from "./panel.ts";
 
 export interface LineFieldOptions {
-  readonly title: string;
+  /** What it is for; a function answers rows of that width as they are to be shown. */
+  readonly title: string | ((width: number) => readonly string[]);
   readonly value?: string;
   readonly theme: Theme;
   readonly submit: (text: string) => void;
@@ -121,7 +122,12 @@ export class TextField implements Panel {
 
 const mostTitleRows = 8;
 
-function titleLines(title: string, theme: Theme, width: number): string[] {
+function titleLines(
+  title: LineFieldOptions["title"],
+  theme: Theme,
+  width: number,
+): readonly string[] {
+  if (typeof title === "function") return title(width);
   return wrapTextWithAnsi(printable(title), width)
     .slice(0, mostTitleRows)
     .map((line) => theme.accent(line));

@@ -6,7 +6,7 @@ import { bytesInWords, durationInWords } from "./amounts.ts";
 import { changed, type DiffLine, diffRows, patched } from "./diff.ts";
 import { behind, clean, cleanLine, type Fold, linesOf, row, textRows } from "./lines.ts";
 import type { Style, Theme } from "./theme.ts";
-import { imageInWords, objectIn, stringIn, textIn, valueLines } from "./value.ts";
+import { imageInWords, jsonInWords, objectIn, stringIn, textIn, valueLines } from "./value.ts";
 
 export interface Look {
   readonly theme: Theme;
@@ -92,15 +92,19 @@ const tellingKeys = ["command", "pattern", "path", "file", "query", "url", "name
 function tellingOf(input: Json | undefined): string {
   if (input === undefined) return "";
   const members = objectIn(input);
-  if (!members) return cleanLine(stringIn(input) ?? JSON.stringify(input));
-  const key = tellingKeys.find((it) => typeof members[it] === "string");
+  if (!members) return cleanLine(jsonTold(input));
+  const key = tellingKeys.find((it) => stringIn(members[it]) !== undefined);
   if (key === undefined) {
     const names = Object.keys(members);
-    return names.length === 0 ? "" : cleanLine(stringIn(members) ?? JSON.stringify(members));
+    return names.length === 0 ? "" : cleanLine(jsonTold(members));
   }
   const text = cleanLine(stringIn(members[key]) ?? "");
   const within = key === "pattern" ? stringIn(members["path"]) : undefined;
   return within === undefined ? text : `${text} in ${cleanLine(within, 200)}`;
+}
+
+function jsonTold(value: Json): string {
+  return stringIn(value) ?? jsonInWords(value);
 }
 
 /** The same in JSON that is not yet whole. */

@@ -101,7 +101,7 @@ export function diffRows(
   fold: Fold,
   seen: (text: string) => string = clean,
 ): string[] {
-  const digits = Math.max(0, ...lines.map(({ number }) => String(number ?? "").length));
+  const digits = lines.reduce((most, { number }) => Math.max(most, String(number ?? "").length), 0);
   const { head, left, tail } = folded(lines, fold);
   const rows = (line: DiffLine): string[] => rowsOf(line, theme, width, digits, fold, seen);
   return [

@@ -6,11 +6,14 @@ import {
   visibleWidth,
   wrapTextWithAnsi,
 } from "@earendil-works/pi-tui";
-import { cut } from "@lichen/wire";
+import { cut, type Json } from "@lichen/wire";
 import { printable } from "../../printable.ts";
 import type { Style } from "./theme.ts";
 
 const tab = "   ";
+/** Blanks of which more would hide what stands behind them. */
+const blanks = /(\p{Zs})\1{63,}/gu;
+const longLine = 4_000;
 const invisible = /[\u061c\u200b\u200e\u200f\u2028\u2029\ufeff]/g;
 
 /** The text as a terminal may show it: no escape sequences, control or direction characters, tabs as spaces. */
@@ -27,18 +30,34 @@ export function cleanLine(text: string, length = 1_000): string {
   return cut(clean(cut(text, length * 2).replaceAll(/\s+/g, " ")), length).trim();
 }
 
-/** What a person decides on: every character that would not be seen stands as its number. */
+/**
+ * What a person decides on: every character that would not be seen stands as its number, and so do many blanks in a row,
+ * with how many they are: `\u{0020}×200000`.
+ */
 export function revealed(text: string): string {
   return text
     .replaceAll("\r\n", "\n")
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
-      char === "\n"
-        ? char
-        : char === "\t"
-          ? tab
-          : `\\u{${char.codePointAt(0)!.toString(16).padStart(4, "0")}}`,
-    )
+    .replaceAll(unseen, (char) => (char === "\n" ? char : char === "\t" ? tab : numberOf(char)))
+    .replaceAll(blanks, (run: string, blank: string) => `${numberOf(blank)}×${run.length}`)
     .toWellFormed();
+}
+
+/** Control, format and separator characters, and letters that are drawn as nothing. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu;
+
+/** JSON to be edited: what would not be seen stands as JSON's own escapes, so that it means the same. */
+export function escapedJson(value: Json): string {
+  return JSON.stringify(value, null, 2).replaceAll(unseen, (char) =>
+    char === "\n"
+      ? char
+      : Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
+          .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
+          .join(""),
+  );
+}
+
+function numberOf(char: string): string {
+  return `\\u{${char.codePointAt(0)!.toString(16).padStart(4, "0")}}`;
 }
 
 /** What a progress line has come to: the text after its last return to the line's beginning. */
@@ -46,7 +65,7 @@ function withoutOverwritten(text: string): string {
   return text
     .split("\n")
     .map((line) => {
-      const end = line.replace(/\r+$/, "");
+      const end = withoutLast(line, "\r");
       return end.slice(end.lastIndexOf("\r") + 1);
     })
     .join("\n");
@@ -75,9 +94,24 @@ export function beginning(line: string, units: number): string {
   return line.length <= units ? line : `${cut(line, units)}…`;
 }
 
-/** Clean text word by word on rows of this width. */
+/** Clean text word by word on rows of this width; a line of thousands of characters character by character. */
 export function wrapped(text: string, width: number): string[] {
-  return wrapTextWithAnsi(text, Math.max(1, width));
+  const room = Math.max(1, width);
+  if (text.length <= longLine || text.includes("\n")) return wrapTextWithAnsi(text, room);
+  const rows: string[] = [];
+  const isNarrow = /^[ -~]*$/.test(text);
+  for (let rest = text; rest !== "";) {
+    const piece = isNarrow ? rest.slice(0, room) : cut(rest, longLine);
+    if (isNarrow) rows.push(piece);
+    else rows.push(...wrapTextWithAnsi(piece, room));
+    rest = rest.slice(piece.length);
+  }
+  return rows;
+}
+
+/** The same of several lines. */
+export function wrappedLines(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => wrapped(line, width));
 }
 
 /** Rows behind a mark, each cut to the screen; the mark stands before the first alone where there is another for the rest. */
@@ -133,7 +167,14 @@ export function textRows(
 
 /** The lines of a text, without the empty ones at its end. */
 export function linesOf(text: string): string[] {
-  return text.replace(/\n+$/, "").split("\n");
+  return withoutLast(text, "\n").split("\n");
+}
+
+/** Without this character at its end, however often it stands there; a pattern would walk a long run again and again. */
+function withoutLast(text: string, char: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === char) end--;
+  return text.slice(0, end);
 }
 
 export function countOf(count: number, noun: string): string {

@@ -31,6 +31,11 @@ export function stringIn(value: Json | undefined): string | undefined {
   return ref && asideInWords(ref);
 }
 
+/** The same as one JSON text, for reading alone. */
+export function jsonInWords(value: Json): string {
+  return JSON.stringify(value, (_, it: Json) => stringIn(it) ?? it);
+}
+
 /** The reference that stands where a large value was put aside. */
 function asideIn(value: Json | undefined): BlobRef | undefined {
   const { blob, mimeType, bytes } = objectIn(value) ?? {};
@@ -42,28 +47,44 @@ function asideIn(value: Json | undefined): BlobRef | undefined {
 /** At most 2,000 lines, not yet clean. */
 export function valueLines(value: Json): string[] {
   const lines: string[] = [];
-  write(lines, "", "", value, 0);
+  write({ lines, most: maxLines }, "", "", value, 0);
   return lines;
 }
 
+/** Every line, not yet clean; an object that looks like a reference is shown as what it is. */
+export function allValueLines(value: Json): string[] {
+  const lines: string[] = [];
+  write({ lines, most: Infinity }, "", "", value, 0);
+  return lines;
+}
+
+interface Written {
+  readonly lines: string[];
+  /** Without a bound nothing is left out, nor said in other words. */
+  readonly most: number;
+}
+
 /** Writes a value behind `lead`; what goes over more lines stands below, further in. */
-function write(lines: string[], indent: string, lead: string, value: Json, depth: number): void {
-  if (lines.length >= maxLines) {
-    if (lines.length === maxLines) lines.push("…");
+function write(to: Written, indent: string, lead: string, value: Json, depth: number): void {
+  const { lines, most } = to;
+  const isAll = most === Infinity;
+  if (lines.length >= most) {
+    if (lines.length === most) lines.push("…");
     return;
   }
-  const text = stringIn(value);
+  const text = isAll ? (typeof value === "string" ? value : undefined) : stringIn(value);
   if (text !== undefined) {
     if (!text.includes("\n")) lines.push(`${indent}${lead}${text}`);
     else {
       const within = lead === "" ? indent : `${indent}  `;
       if (lead !== "") lines.push(`${indent}${lead}`.trimEnd());
-      for (const line of text.split("\n", maxLines)) lines.push(within + line);
+      for (const line of text.split("\n", isAll ? undefined : most)) lines.push(within + line);
     }
     return;
   }
   if (typeof value !== "object" || value === null || depth === maxDepth) {
-    lines.push(`${indent}${lead}${depth === maxDepth ? "…" : JSON.stringify(value)}`);
+    const isCut = depth === maxDepth && !isAll;
+    lines.push(`${indent}${lead}${isCut ? "…" : JSON.stringify(value)}`);
     return;
   }
   const members: [string, Json][] = Array.isArray(value)
@@ -75,5 +96,5 @@ function write(lines: string[], indent: string, lead: string, value: Json, depth
   }
   if (lead !== "") lines.push(`${indent}${lead}`.trimEnd());
   const within = lead === "" ? indent : `${indent}  `;
-  for (const [key, member] of members) write(lines, within, key, member, depth + 1);
+  for (const [key, member] of members) write(to, within, key, member, depth + 1);
 }
