@@ -1,7 +1,9 @@
-// A line between a client and a host that counts what passes. Clients find it by a state directory of its own.
+// A line between a client and a host that counts what passes. Clients find it by a state directory of its own, and trust
+// it because it has the host's token and vouches for its own address as a host does.
 
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -20,7 +22,8 @@ export class Proxy implements AsyncDisposable {
 
   /** Stands before the host that keeps `hostState`; `state` is where clients look for it. */
   static async before(url: string, hostState: string, state: string): Promise<Proxy> {
-    const proxy = new Proxy(new URL(url));
+    const token = (await readFile(join(hostState, "token"), "utf8")).trim();
+    const proxy = new Proxy(new URL(url), token);
     proxy.#server.listen(0, "127.0.0.1");
     await once(proxy.#server, "listening");
     const { port } = proxy.#server.address() as AddressInfo;
@@ -31,7 +34,7 @@ export class Proxy implements AsyncDisposable {
     return proxy;
   }
 
-  private constructor(target: URL) {
+  private constructor(target: URL, token: string) {
     this.#server = createServer((incoming, answer) => {
       const { method = "GET", url: path = "/" } = incoming;
       const passed: Passed = { method, path, text: "" };
@@ -39,9 +42,13 @@ export class Proxy implements AsyncDisposable {
       const headers = { ...incoming.headers, host: target.host };
       const onward = request(new URL(path, target), { method, headers }, (response) => {
         answer.writeHead(response.statusCode ?? 502, response.headers);
+        const nonce = new URL(path, target).searchParams.get("challenge");
+        const vouch = createHmac("sha256", token)
+          .update(`lichen vouches ${nonce} ${incoming.headers.host}`)
+          .digest("hex");
         response.setEncoding("utf8").on("data", (text: string) => {
           passed.text += text;
-          answer.write(text);
+          answer.write(nonce === null ? text : text.replace(/"vouch":"\w+"/, `"vouch":"${vouch}"`));
         });
         response.once("end", () => answer.end());
         response.once("error", () => answer.destroy());

@@ -10,7 +10,7 @@ import { type Fetch, Line } from "./line.ts";
 import { noHost, recordOf } from "./refusal.ts";
 
 export interface ClientOptions {
-  /** Where the host listens: `http://127.0.0.1:7387`. */
+  /** Where the host listens: `http://127.0.0.1:7387`. What answers there is told the token, and does not have to prove itself. */
   readonly url: string;
   /** The owner's token or a device's; left out where a cookie speaks. A function is asked before every request. */
   readonly token?: string | (() => string | Promise<string>);
@@ -33,6 +33,10 @@ export interface HttpClient extends Client {
   wake(): void;
 }
 
+/**
+ * A client of the host at `url`, which is told the token with every request: the program that gives both knows that the
+ * address is the host's. `GET /health?challenge=` is how it can find out first (see the guide Talk to a host).
+ */
 export function createClient(options: ClientOptions): HttpClient {
   const line = new Line({
     url: options.url,

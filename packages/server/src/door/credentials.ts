@@ -22,8 +22,8 @@ export interface TokenBook {
   /** The tokens that are good now. */
   tokens(): readonly KnownToken[];
   sha256(text: string): string;
-  /** HMAC-SHA-256 of the nonce under the owner's token, in hex. */
-  prove(nonce: string): Promise<string>;
+  /** HMAC-SHA-256 of the text under the owner's token, in hex. */
+  prove(text: string): Promise<string>;
 }
 
 const cookieSeconds = 30 * 24 * 3_600;

@@ -10,8 +10,9 @@ import { type Context, Hono } from "hono";
 import { answerThrown, type BugLog, json, noContent, pathOf, refusal, tellBug } from "./answer.ts";
 import { check, readJson, readQuery } from "./body.ts";
 import { Credentials, type TokenBook } from "./credentials.ts";
-import { createGuard, type GuardOptions } from "./guard.ts";
-import { checkNonce } from "./proof.ts";
+import { createGuard } from "./guard.ts";
+import { createNames, type NameOptions } from "./names.ts";
+import { checkNonce, vouchText } from "./proof.ts";
 import { demand, type Principal } from "./rights.ts";
 import {
   type Ask,
@@ -39,7 +40,7 @@ export interface DoorOwner {
   observeHost(sink: Sink<HostFrame>, options?: { after?: string }): Subscription;
 }
 
-export interface DoorOptions extends GuardOptions {
+export interface DoorOptions extends NameOptions {
   /** Undefined while the host starts: then everything but `/health` is 503. */
   readonly owner: () => DoorOwner | undefined;
   readonly tokens: TokenBook;
@@ -60,7 +61,8 @@ export interface Door {
 export function createDoor(options: DoorOptions): Door {
   const streams = new Streams(options.platform.after);
   const credentials = new Credentials(options.tokens, options.platform.now);
-  const guard = createGuard(options);
+  const names = createNames(options);
+  const guard = createGuard(names);
   let isDraining = false;
 
   const app = new Hono({ getPath: (request) => pathOf(request.url) });
@@ -84,8 +86,7 @@ export function createDoor(options: DoorOptions): Door {
       return wrongMethod(request.method, ["GET"]);
     const { challenge } = readQuery(request, HealthQuery);
     const status = isDraining ? "draining" : options.owner() ? "ok" : "starting";
-    const proof =
-      challenge === undefined ? {} : { proof: await options.tokens.prove(checkNonce(challenge)) };
+    const proof = challenge === undefined ? {} : await prove(request, checkNonce(challenge));
     return json(
       {
         status,
@@ -95,6 +96,18 @@ export function createDoor(options: DoorOptions): Door {
       },
       status === "ok" ? 200 : 503,
     );
+  };
+
+  /** `proof` alone is what clients asked for before hosts vouched for addresses. */
+  const prove = async (
+    request: Request,
+    nonce: string,
+  ): Promise<{ proof: string; vouch?: string }> => {
+    const { tokens } = options;
+    const proof = await tokens.prove(nonce);
+    const host = request.headers.get("host")?.toLowerCase();
+    if (host === undefined || !names.vouchesFor(host)) return { proof };
+    return { proof, vouch: await tokens.prove(vouchText(nonce, host)) };
   };
 
   const login = async (request: Request): Promise<Response> => {

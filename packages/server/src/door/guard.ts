@@ -5,25 +5,15 @@
 //   Origin, where a browser sends one, must be this host's own; so must the site of a request a page makes.
 
 import { Fault } from "@lichen/wire";
-
-export interface GuardOptions {
-  /** The `host:port` pairs that the host listens as now. */
-  readonly listensAs: () => Iterable<string>;
-  /** Names that stand in front: `name` for any port, or `name:port`. */
-  readonly allowedHosts?: readonly string[];
-  /** The address at which others reach this host. */
-  readonly publicUrl?: string;
-}
+import type { Names } from "./names.ts";
 
 /** Throws `denied` for a request that must not come in. */
 export type Guard = (request: Request) => void;
 
-export function createGuard(options: GuardOptions): Guard {
-  const told = new Set((options.allowedHosts ?? []).map((host) => host.toLowerCase()));
-  if (options.publicUrl !== undefined) told.add(new URL(options.publicUrl).host);
+export function createGuard(names: Pick<Names, "admits">): Guard {
   return ({ url, headers }) => {
     const host = headers.get("host")?.toLowerCase();
-    if (host === undefined || !isOurs(host) || !isAddressedTo(url, host))
+    if (host === undefined || !names.admits(host) || !isAddressedTo(url, host))
       throw new Fault(
         "denied",
         "The request's Host is none that this host listens as: add it to `allowedHosts` or `publicUrl`.",
@@ -35,11 +25,6 @@ export function createGuard(options: GuardOptions): Guard {
     if (site !== null && site !== "same-origin" && site !== "none")
       throw new Fault("denied", "The request comes from a page of another site.");
   };
-
-  function isOurs(host: string): boolean {
-    for (const own of options.listensAs()) if (own === host) return true;
-    return told.has(host) || told.has(host.replace(/:\d{1,5}$/, ""));
-  }
 }
 
 /** Whether an absolute URL names this `Host`; the usual ports may be left out of it. */

@@ -1,4 +1,5 @@
-// The challenge on `/health`: how a listener shows that it knows a token without saying it.
+// The challenge on `/health`: how a listener shows that it knows a token without saying it, and at which address it is
+// to be spoken to: the first alone can be had from the true host by anybody in between.
 
 import { Fault } from "@lichen/wire";
 
@@ -8,6 +9,14 @@ const nonceForm = /^[A-Za-z0-9_-]{16,128}$/;
 export function checkNonce(nonce: string): string {
   if (nonceForm.test(nonce)) return nonce;
   throw new Fault("invalid", "challenge: 16 to 128 letters, digits, - and _");
+}
+
+/**
+ * What a host signs to vouch for an address: that who dialled this authority (`host:port` as in `Host`) reached it and
+ * nobody in between. The words keep it apart from all else that is signed under a token.
+ */
+export function vouchText(nonce: string, authority: string): string {
+  return `lichen vouches ${nonce} ${authority}`;
 }
 
 /** HMAC-SHA-256 of the text under the secret, in hex. */

@@ -24,7 +24,10 @@ export interface LichenConfig {
   http?: { port?: number | undefined; host?: string | undefined } | undefined;
   /** The address that stands in front of this host, as others know it. */
   publicUrl?: string | undefined;
-  /** Further names that requests may give as `Host`. */
+  /**
+   * Further names that requests may give as `Host`. With its port a name is also one that the host vouches for: who dials
+   * it is told that it leads here. So name only what does, such as `localhost:9000` for a tunnel of your own.
+   */
   allowedHosts?: string[] | undefined;
   /** Whether `bash` runs under bubblewrap: where it works (`auto`), always or not at all, or never. */
   sandbox?: "auto" | "require" | "off" | undefined;

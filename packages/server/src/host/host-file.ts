@@ -1,7 +1,8 @@
 // `<state>/host.json`: where the host of a state directory listens, while it runs.
 //
 //   The file appears whole or not at all, for its owner's eyes only, and goes with a clean exit. One that a crash
-//   left behind harms nobody: a reader asks the listener to prove that it knows the token before it says anything.
+//   left behind harms nobody: before a reader says anything, the listener has to prove that it knows the token and that
+//   this address is its own. Else it could be told by somebody in between who has the true host prove it.
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { randomBytes } from "node:crypto";
 import { Fault } from "@lichen/wire";
 import * as z from "zod";
 import { readCapped } from "../door/body.ts";
-import { isEqual, sign } from "../door/proof.ts";
+import { isEqual, sign, vouchText } from "../door/proof.ts";
 import { writePrivately } from "./private-file.ts";
 import { readOwnerToken } from "./token.ts";
 
@@ -59,9 +60,14 @@ export type Connection =
 
 /** More than a host's answer ever is. */
 const answerCap = 65_536;
-const Health = z.object({ status: z.string(), proof: z.string() });
+const Health = z.object({
+  status: z.string(),
+  proof: z.string(),
+  vouch: z.string().optional(),
+});
+const Refusal = z.object({ error: z.object({ code: z.literal("denied") }) });
 
-/** Finds the running host and makes it prove that it knows the token, before the token is sent anywhere. */
+/** Finds the running host and makes it prove that it is it, at this very address, before the token is sent anywhere. */
 export async function connectHost(
   stateDir: string,
   { timeoutMs = 2_000 }: { timeoutMs?: number } = {},
@@ -76,7 +82,7 @@ export async function connectHost(
   // A host whose token file went away writes it again before it answers.
   const token = readOwnerToken(stateDir);
   if (token === undefined) return { found: "tokenless" };
-  if (heard.answer === "foreign" || !(await heard.knows(token)))
+  if (heard.answer !== "host" || (await heard.proof(token)) !== "vouched")
     return { found: "stranger", url: file.url };
   return { found: "host", url: file.url, token, status: heard.status };
 }
@@ -89,12 +95,19 @@ export type Challenged =
   | { readonly answer: "endless" }
   /** Something that no host answers. */
   | { readonly answer: "foreign" }
+  /** A refusal as hosts give it: the address is none of its names. */
+  | { readonly answer: "denied" }
   | {
       readonly answer: "host";
       readonly status: string;
-      /** Whether the listener has proven to know this owner's token. */
-      knows(token: string): Promise<boolean>;
+      proof(token: string): Promise<Proof>;
     };
+
+/**
+ * What a listener has proven of this owner's token: `vouched`, that it is the host and that this very address is its own;
+ * `known`, that it knows the token or passes on what the host says, which is no reason to tell it; or nothing.
+ */
+export type Proof = "vouched" | "known" | "none";
 
 /** Challenges the listener at a url: it is told a nonce and nothing else. */
 export async function challengeHost(
@@ -113,19 +126,24 @@ export async function challengeHost(
     // What refuses, hangs or breaks off is no host that runs; only an answer can show a stranger.
     return { answer: Fault.is(error) ? "endless" : "none" };
   }
-  const health = readHealth(bytes);
-  if (!health) return { answer: "foreign" };
-  const { status, proof } = health;
+  const answer = readAnswer(bytes);
+  const { success: isHealth, data: health } = Health.safeParse(answer);
+  if (!isHealth) return { answer: Refusal.safeParse(answer).success ? "denied" : "foreign" };
+  const { status, proof, vouch = "" } = health;
+  const { host } = new URL(url);
   return {
     answer: "host",
     status,
-    knows: async (token) => isEqual(proof, await sign(token, nonce)),
+    proof: async (token) => {
+      if (isEqual(vouch, await sign(token, vouchText(nonce, host)))) return "vouched";
+      return isEqual(proof, await sign(token, nonce)) ? "known" : "none";
+    },
   };
 }
 
-function readHealth(bytes: Uint8Array): z.infer<typeof Health> | undefined {
+function readAnswer(bytes: Uint8Array): unknown {
   try {
-    return Health.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     // Whoever answers like this is no host of ours; what else it is does not matter.
     return undefined;

@@ -40,6 +40,7 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
   const { owner, stateDir, platform, log, publicUrl, allowedHosts } = options;
   const tokens = new HostTokens(stateDir, platform.now);
   let names: ReadonlySet<string> = new Set();
+  let addresses: ReadonlySet<string> = new Set();
   const door = createDoor({
     owner: () => owner,
     tokens,
@@ -47,6 +48,7 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     platform,
     log,
     listensAs: () => names,
+    boundTo: () => addresses,
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
   });
@@ -56,6 +58,7 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     ...(options.bind === undefined ? {} : { bind: options.bind }),
   });
   names = served.listensAs;
+  addresses = served.boundTo;
   const forget = writeHostFile(stateDir, { url: served.url, pid: process.pid });
   let draining: Promise<void> | undefined;
   return {

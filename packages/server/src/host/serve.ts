@@ -3,7 +3,7 @@
 //   A port that is taken is no failure: the host takes a free one and says who holds the other.
 //   A request that is no HTTP, or comes too slowly or too large, is refused in the form of every refusal.
 
-import { type AddressInfo } from "node:net";
+import { type AddressInfo, isIP } from "node:net";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
@@ -34,6 +34,8 @@ export interface Served {
   readonly taken: { readonly port: number; readonly holder?: string } | undefined;
   /** The `host:port` pairs that the server listens as. */
   readonly listensAs: ReadonlySet<string>;
+  /** Those of them that are addresses it is bound to: nobody else listens there. */
+  readonly boundTo: ReadonlySet<string>;
   /** Takes no further connection; open ones may end by themselves until `graceMs` have passed. */
   close(options: { graceMs: number }): Promise<void>;
 }
@@ -69,12 +71,13 @@ export async function serveHost(options: ServeOptions): Promise<Served> {
     });
   }
   // The server is listening on TCP, so that its address is not a path.
-  const { port } = server.address() as AddressInfo;
+  const { address, port } = server.address() as AddressInfo;
   return {
-    url: `http://${hostOf(isAnyAddress(bind) ? "127.0.0.1" : bind)}:${port}`,
+    url: `http://${hostOf(isAnyAddress(bind) ? "127.0.0.1" : isIP(bind) === 0 ? address : bind)}:${port}`,
     port,
     taken,
     listensAs: namesOf(bind, port),
+    boundTo: addressesOf(address, port),
     close: ({ graceMs }) => close(server, graceMs),
   };
 }
@@ -142,6 +145,16 @@ function namesOf(bind: string, port: number): Set<string> {
     add("::1");
   }
   return names;
+}
+
+/** The addresses that a listening server has, as `Host` names them. */
+function addressesOf(address: string, port: number): Set<string> {
+  const all = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const own = !isAnyAddress(address)
+    ? [address]
+    : all.filter((it) => address === "::" || it.family === "IPv4").map((it) => it.address);
+  const hosts = own.map((it) => URL.parse(`http://${hostOf(it)}:${port}`)?.host);
+  return new Set(hosts.filter((host) => host !== undefined));
 }
 
 function hostOf(address: string): string {

@@ -71,9 +71,9 @@ export class HostTokens implements TokenBook {
     return createHash("sha256").update(text).digest("hex");
   }
 
-  prove(nonce: string): Promise<string> {
+  prove(text: string): Promise<string> {
     this.#restore();
-    return sign(this.#owner, nonce);
+    return sign(this.#owner, text);
   }
 
   /** Makes a token for somebody. It is shown this once; what stays is its digest. */

@@ -3,7 +3,12 @@ import type { AddressInfo } from "node:net";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connectHost, readHostFile, writeHostFile } from "../../src/host/host-file.ts";
+import {
+  challengeHost,
+  connectHost,
+  readHostFile,
+  writeHostFile,
+} from "../../src/host/host-file.ts";
 import { openRig, type Rig } from "./rig.ts";
 
 /** Somebody else's server, and every header it was ever sent. */
@@ -80,6 +85,42 @@ describe("finding a host", () => {
       expect(await connectHost(rig.stateDir)).toEqual({ found: "stranger", url: other.url });
       expect(other.seen.join()).not.toContain(rig.tokens.owner);
     }
+  });
+
+  test("[H31] a listener that passes the challenge on to the true host is told no token", async () => {
+    await using rig = await openRig({ allowedHosts: ["127.0.0.1"] });
+    const { port } = rig.served;
+    const hosts: ((dialled: string) => string)[] = [
+      () => `127.0.0.1:${port}`,
+      () => `localhost:${port}`,
+      // Under its own name the relay is let in, since this host allows the name with any port.
+      (dialled) => dialled,
+    ];
+    for (const hostOf of hosts) {
+      const kept: string[] = [];
+      await using relay = await stranger(({ url, headers }, response) => {
+        const asked = { token: null, headers: { host: hostOf(headers.host ?? "") } };
+        void rig.ask(url ?? "", asked).then((answer) => {
+          kept.push(answer.text);
+          response.writeHead(answer.status).end(answer.text);
+        });
+      });
+      pointTo(rig, relay.url);
+      expect(await connectHost(rig.stateDir)).toEqual({ found: "stranger", url: relay.url });
+      expect(kept.join()).toContain('"proof"');
+      expect(relay.seen.join()).not.toContain(rig.tokens.owner);
+      const heard = await challengeHost(relay.url, { timeoutMs: 2_000 });
+      expect(heard.answer === "host" && (await heard.proof(rig.tokens.owner))).toBe("known");
+    }
+  });
+
+  test("[H31] what a host vouched for once is worth nothing for another challenge", async () => {
+    await using rig = await openRig();
+    pointTo(rig, rig.served.url);
+    const before = await rig.ask(`/health?challenge=${"n".repeat(32)}`, { token: null });
+    await using replay = await stranger((_, response) => response.end(before.text));
+    pointTo(rig, replay.url);
+    expect((await connectHost(rig.stateDir)).found).toBe("stranger");
   });
 
   test("[H19] a listener that never answers, or sends elsewhere, is given up in bounded time", async () => {

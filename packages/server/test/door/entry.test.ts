@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { serveHost } from "../../src/host/serve.ts";
 import { type Answer, openRig, refused, type Rig } from "./rig.ts";
 import { openAgentRig } from "./agent-rig.ts";
 
@@ -251,6 +252,60 @@ describe("the routes that are there", () => {
         code: "invalid",
       });
     expect(refused(await rig.ask("/health?other=1")).message).toContain('"other"');
+  });
+
+  test("[H31] a host vouches for the addresses that are its own, and for no name that may lead elsewhere", async () => {
+    await using rig = await openRig({
+      allowedHosts: ["Box.example", "box.example:8443", "localhost:9000"],
+      publicUrl: "https://lichen.example",
+    });
+    const { port } = rig.served;
+    const nonce = "n".repeat(32);
+    const { createHmac } = await import("node:crypto");
+    const vouchFor = (host: string) =>
+      createHmac("sha256", rig.tokens.owner)
+        .update(`lichen vouches ${nonce} ${host}`)
+        .digest("hex");
+    for (const [host, isVouched] of [
+      [`127.0.0.1:${port}`, true],
+      // Somebody else may listen there, or be what this name leads to.
+      [`[::1]:${port}`, false],
+      [`localhost:${port}`, false],
+      ["box.example", true],
+      ["BOX.example", true],
+      ["box.example:8443", true],
+      ["box.example:9000", false],
+      ["lichen.example", true],
+      ["lichen.example:8443", false],
+      ["127.0.0.1:9000", true],
+      ["[::1]:9000", true],
+      ["localhost:9000", false],
+    ] as const) {
+      const answer = await rig.ask(`/health?challenge=${nonce}`, {
+        token: null,
+        headers: { host },
+      });
+      const { proof, vouch } = answer.json() as { proof: string; vouch?: string };
+      expect(proof, host).toHaveLength(64);
+      expect(vouch, host).toBe(isVouched ? vouchFor(host.toLowerCase()) : undefined);
+    }
+    expect((await rig.ask("/health", { token: null })).json()).not.toHaveProperty("vouch");
+    const elsewhere = { token: null, headers: { host: "127.0.0.1:9001" } };
+    expect(refused(await rig.ask(`/health?challenge=${nonce}`, elsewhere)).code).toBe("denied");
+  });
+
+  test("[H31] a host on all addresses of a kind vouches for those alone", async () => {
+    const serve = async (bind: string) => {
+      const served = await serveHost({ fetch: () => new Response(), port: 0, bind });
+      await served.close({ graceMs: 0 });
+      return { ...served, bound: [...served.boundTo] };
+    };
+    const all = await serve("0.0.0.0");
+    expect(all.bound).toContain(`127.0.0.1:${all.port}`);
+    expect(all.bound.filter((host) => !/^[\d.]+:\d+$/.test(host))).toEqual([]);
+    const named = await serve("localhost");
+    expect(named.bound).toEqual([new URL(named.url).host]);
+    expect(named.url).not.toContain("localhost");
   });
 
   test("[H11] a bug is an id that the log has, and nothing else of it leaves", async () => {

@@ -74,6 +74,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
   const tokens = new HostTokens(stateDir, clock.now);
   const bugs: Rig["bugs"] = [];
   let names: ReadonlySet<string> = new Set();
+  let addresses: ReadonlySet<string> = new Set();
   const door = createDoor({
     owner: () => undefined,
     tokens,
@@ -81,10 +82,12 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     platform: clock,
     log: (bug) => bugs.push(bug),
     listensAs: () => names,
+    boundTo: () => addresses,
     ...options,
   });
   const served = await serveHost({ fetch: door.app.fetch, port: 0 });
   names = served.listensAs;
+  addresses = served.boundTo;
   return {
     door,
     served,
