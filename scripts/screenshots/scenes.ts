@@ -64,6 +64,8 @@ export const scenes: readonly Scene[] = [
       await chat.press("Enter");
       await chat.until("Deny with a reason");
       await chat.until("✓ note_write");
+      await chat.press("Tab");
+      await chat.until("→ 1 Allow");
     },
   },
   {
@@ -76,7 +78,7 @@ export const scenes: readonly Scene[] = [
     rows: 31,
     async play(chat) {
       await chat.until("Deny with a reason");
-      await chat.press("1");
+      await chat.press("Tab", "1");
       await chat.until("for Saturday");
       await chat.until(/^ready/m);
     },

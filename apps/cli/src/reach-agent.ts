@@ -19,6 +19,8 @@ export interface ReachedAgent {
   readonly client: Client;
   /** The client's agent that the command line means. */
   readonly agent: Agent;
+  /** The state directory of its host. */
+  readonly stateDir: string;
   close(): Promise<void>;
 }
 
@@ -91,6 +93,7 @@ async function opened(
     isShared: false,
     client,
     agent,
+    stateDir: place.stateDir,
     async close() {
       const others = atRest ? [] : await stillRunning(agent).catch(() => []);
       await host.close({ patienceMs: 0 });
@@ -146,5 +149,6 @@ function served(
     onReturn: () => client.wake(),
   });
   const client = createClient({ url: host.url, fetch: host.fetch });
-  return { isShared: true, client, agent: client.agent(agent), close: async () => host.close() };
+  const close = async () => host.close();
+  return { isShared: true, client, agent: client.agent(agent), stateDir, close };
 }

@@ -23,6 +23,8 @@ async function asked(home: Home): Promise<{ chat: Terminal; host: StartedHost }>
   await chat.until("scripted/one");
   await say(chat, "Note hello");
   await chat.until("Deny with a reason");
+  await chat.press("Tab");
+  await chat.until("→ 1 Allow");
   return { chat, host };
 }
 

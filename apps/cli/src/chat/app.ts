@@ -2,7 +2,6 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { ProcessTerminal } from "@earendil-works/pi-tui";
 import { type Agent, type Client, openOutbox } from "@lichen/client";
 import { fileStorage } from "@lichen/client/node";
 import { printable } from "../printable.ts";
@@ -13,6 +12,7 @@ import { Directory } from "./directory.ts";
 import { askTerminal, depthOf, firstTheme } from "./looks.ts";
 import { ModelInUse } from "./model-in-use.ts";
 import { Outgoing } from "./outgoing.ts";
+import { OwnTerminal } from "./own-terminal.ts";
 import { pickSession } from "./pickers.ts";
 import { quiet } from "./quiet.ts";
 import { Screen } from "./screen.ts";
@@ -51,53 +51,76 @@ export interface ChatOptions {
 export async function runChat(options: ChatOptions, terminal: Terminal): Promise<number> {
   const env = process.env;
   const model = new ModelInUse(() => chat.changed());
+  const own = new OwnTerminal();
   const chat: Chat = new Chat(
     (it) =>
-      new Screen(
-        new ProcessTerminal(),
-        firstTheme(options.theme, env),
-        surroundings(it, model),
-        () => it.attempt(() => it.loadEarlier()),
-      ),
+      new Screen(own, firstTheme(options.theme, env), surroundings(it, model), () => it.nearTop()),
     model,
   );
   new Typing(chat);
   const { screen, notices } = chat;
-  const loud = quiet((line) => notices.say(line));
+  const loud = quiet(
+    (line) => notices.say(line),
+    () => own.isWriting,
+  );
   const leave = leavesOn(chat);
   const clock = setInterval(() => {
-    const { view } = chat;
-    if (view?.outage !== undefined || view?.running !== undefined) screen.draw();
+    const { view, following } = chat;
+    if (following?.outage !== undefined || view?.running !== undefined) screen.draw();
   }, 1_000);
+  await using ends = new AsyncDisposableStack();
+  ends.defer(leave);
+  ends.defer(() => clearInterval(clock));
   let place: ChatPlace | undefined;
-  try {
-    screen.tui.start();
-    screen.tui.terminal.setTitle("lichen");
-    screen.show(undefined, "editor");
-    if (options.theme === undefined) void adopt(chat);
-    const reaching = options
-      .reach((line) => notices.say(line))
-      .then((reached) => {
-        place = reached;
-        return begin(chat, model, reached, options);
-      });
-    await Promise.race([reaching, chat.leaving.promise]);
-    await chat.leaving.promise;
-    // A way that is only just being made is ended too.
-    await reaching.catch(() => undefined);
-    return 0;
-  } finally {
-    clearInterval(clock);
-    screen.tui.stop({ preserveScreen: true });
-    await chat.close();
-    await place?.close();
-    loud();
-    leave();
-    const { view } = chat;
-    if (view?.running !== undefined && place?.isShared === false)
-      terminal.say("What ran goes on when the agent is opened again.");
-    if (view !== undefined) terminal.say(`To go on: ${options.again(view.session.session)}`);
-  }
+  ends.defer(() => tellFarewell(chat, place, options, terminal));
+  ends.defer(loud);
+  const stop = once(() => screen.tui.stop({ preserveScreen: true }));
+  ends.defer(stop);
+  screen.tui.start();
+  screen.tui.terminal.setTitle("lichen");
+  screen.show(undefined, "editor");
+  if (options.theme === undefined) void adopt(chat);
+  const reaching = options
+    .reach((line) => notices.say(line))
+    .then((reached) => {
+      place = reached;
+      ends.defer(() => reached.close());
+      ends.defer(() => chat.close());
+      ends.defer(stop);
+      return begin(chat, model, reached, options);
+    });
+  await Promise.race([reaching, chat.leaving.promise]);
+  await chat.leaving.promise;
+  // A way that is only just being made ends with the process; a host that is being opened there can bear that.
+  reaching.catch(() => undefined);
+  return 0;
+}
+
+function tellFarewell(
+  chat: Chat,
+  place: ChatPlace | undefined,
+  options: ChatOptions,
+  terminal: Terminal,
+): void {
+  const { view, following, reach } = chat;
+  const unsent = reach?.outgoing.unsent ?? 0;
+  if (view?.running !== undefined && place?.isShared === false)
+    terminal.say("What ran goes on when the agent is opened again.");
+  if (unsent > 0)
+    terminal.say(
+      `${unsent === 1 ? "1 message is" : `${unsent} messages are`} kept here and sent by the next chat.`,
+    );
+  if (following !== undefined && (view !== undefined || unsent > 0))
+    terminal.say(`To go on: ${options.again(following.session.id)}`);
+}
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
 }
 
 async function begin(

@@ -1,6 +1,7 @@
 // What stands around the conversation: notices, the connection, what waits, what is attached, how things stand.
 
 import { noUsage, type SessionInfo } from "@lichen/wire";
+import { oneLine } from "../printable.ts";
 import type { Chat } from "./chat.ts";
 import type { ModelInUse } from "./model-in-use.ts";
 import { nameOf } from "./pickers.ts";
@@ -15,25 +16,27 @@ export function surroundings(chat: Chat, model: ModelInUse): Surroundings {
   return {
     welcome: (width) => {
       const { following, view } = chat;
-      if (view !== undefined && view.items.length > 0) return [];
+      if (chat.shown !== undefined && chat.shown.items.length > 0) return [];
       if (chat.reach === undefined) return [theme().dim("  …")];
-      if (following?.standing === "absent" || view !== undefined)
+      if (following?.standing === "absent" || following?.outage || view !== undefined)
         return welcome(chat, width).map((line) => theme().dim(line));
       return [
         theme().dim(following?.standing === "deleted" ? "  This session was deleted." : "  …"),
       ];
     },
     notices: (width) => chat.notices.lines(theme(), width),
-    banner: (width) => bannerLine(chat.view?.outage, Date.now(), theme(), width),
+    banner: (width) => bannerLine(chat.following?.outage, Date.now(), theme(), width),
     queue: (width) => {
-      const { following, view, reach } = chat;
+      const { following, reach } = chat;
       if (following === undefined || reach === undefined) return [];
-      const lines = reach.outgoing.lines(following.session.id, view);
+      const lines = reach.outgoing.lines(following);
       return queueLines(lines, theme(), width);
     },
     attached: () =>
       chat.attachments.all.map(({ name, data }) =>
-        theme().accent(`  + ${name} (${bytesInWords(data.length)}) · /detach leaves it out`),
+        theme().accent(
+          `  + ${oneLine(name, 60)} (${bytesInWords(data.length)}) · /detach leaves it out`,
+        ),
       ),
     footer: (width) => {
       const info = chat.view?.session;

@@ -2,7 +2,8 @@
 //
 //   What a person attaches is read at once and held: what happens to the file later does not matter.
 
-import { open } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -47,6 +48,12 @@ export class Attachments {
     return this.add(basename(path), await readImage(path));
   }
 
+  /** Holds what was held before, however much it is: the host says what is too much. */
+  restore(name: string, data: Uint8Array): void {
+    const mimeType = imageTypeOf(data);
+    if (mimeType !== undefined) this.#held.push({ name, mimeType, data });
+  }
+
   removeLast(): Attachment | undefined {
     return this.#held.pop();
   }
@@ -59,19 +66,21 @@ export class Attachments {
   }
 }
 
+/** Never waits for a writer and never reads more than fits, whatever stands at the path. */
 async function readImage(path: string): Promise<Uint8Array> {
   try {
-    const file = await open(path, "r");
+    // Without it, opening a pipe waits for whoever writes into it, and leaving the chat would wait too.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const found = await file.stat();
-      if (!found.isFile())
+      if (!(await file.stat()).isFile())
         throw new Fault("invalid", `${path} is no regular file: name an image file.`);
-      if (found.size > mostBytes)
+      const bytes = await readUpTo(file, mostBytes + 1);
+      if (bytes.length > mostBytes)
         throw new Fault(
           "too_large",
           `${path} is too large: the images of a message may have 11 MiB together. Make it smaller first.`,
         );
-      return await file.readFile();
+      return bytes;
     } finally {
       await file.close();
     }
@@ -85,6 +94,19 @@ async function readImage(path: string): Promise<Uint8Array> {
         : `${path} cannot be read (${code || String(error)}): check its rights.`,
     );
   }
+}
+
+/** The first bytes of a file: a file that grows while it is read has no end. */
+async function readUpTo(file: FileHandle, most: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for (let length = 0; length < most;) {
+    const piece = Buffer.allocUnsafe(Math.min(1_048_576, most - length));
+    const { bytesRead } = await file.read(piece, 0, piece.length, length);
+    if (bytesRead === 0) break;
+    pieces.push(piece.subarray(0, bytesRead));
+    length += bytesRead;
+  }
+  return Buffer.concat(pieces);
 }
 
 /** The path that a typed word means. */
@@ -111,8 +133,14 @@ export function pastedPath(text: string, cwd: string): string | undefined {
   return /\.(png|jpe?g|gif|webp)$/i.test(path) ? pathOf(path, cwd) : undefined;
 }
 
-/** The bytes of a pasted data URL. */
+/** The bytes of a pasted data URL. Costs no more than the length of the text. */
 export function pastedData(text: string): Uint8Array | undefined {
-  const found = /^data:image\/[\w.+-]+;base64,([A-Za-z0-9+/\s]+=*)\s*$/.exec(text.trim());
-  return found?.[1] === undefined ? undefined : Buffer.from(found[1], "base64");
+  const head = /^\s*data:image\/[\w.+-]{1,64};base64,/.exec(text.slice(0, 256))?.[0];
+  if (head === undefined) return undefined;
+  const data = text
+    .slice(head.length)
+    .replaceAll(/\s+/g, "")
+    .replace(/={1,2}$/, "");
+  if (data === "" || /[^A-Za-z0-9+/]/.test(data)) return undefined;
+  return Buffer.from(data, "base64");
 }

@@ -4,14 +4,17 @@
 
 import { randomUUID } from "node:crypto";
 import type { Agent, Client, Session, View } from "@lichen/client";
-import { Fault } from "@lichen/wire";
+import { Fault, type SessionInfo } from "@lichen/wire";
 import { Asking } from "./asking.ts";
-import { Attachments } from "./attachments.ts";
+import type { Attachments } from "./attachments.ts";
 import type { Directory } from "./directory.ts";
+import { Drafts } from "./drafts.ts";
+import { Earlier } from "./earlier.ts";
 import { Following } from "./following.ts";
 import { Notices } from "./notices.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Message, Outgoing } from "./outgoing.ts";
 import { decisionPanel, type AnswerTo } from "./panel/decision.ts";
+import { Gone } from "./panel/gone.ts";
 import type { Panel } from "./panel/panel.ts";
 import { questionPanel } from "./panel/questions.ts";
 import type { ModelInUse } from "./model-in-use.ts";
@@ -33,7 +36,6 @@ export interface Reach {
 export class Chat {
   readonly screen: Screen;
   readonly notices: Notices;
-  readonly attachments = new Attachments();
   readonly leaving = Promise.withResolvers<void>();
   readonly asking: Asking;
   #reach: Reach | undefined;
@@ -41,11 +43,14 @@ export class Chat {
   /** What is chosen from; stands before a question. */
   #choosing: Panel | undefined;
   #isStale = false;
-  /** Why the session cannot be followed, as it was told. */
-  #refusal: string | undefined;
-  /** What a person had begun to write in a session that is not shown. */
-  readonly #drafts = new Map<string, string>();
-
+  /** Why the session is followed no more, as it was told. */
+  #trouble: string | undefined;
+  readonly #drafts = new Drafts();
+  readonly #earlier = new Earlier(this);
+  /** The session that has no message yet: what is begun in it is found again. */
+  #fresh: string | undefined;
+  /** What the host told last of a session that was not there. */
+  #rumour: SessionInfo | undefined;
   readonly #model: ModelInUse;
 
   constructor(makeScreen: (chat: Chat) => Screen, model: ModelInUse) {
@@ -58,19 +63,28 @@ export class Chat {
           theme: this.screen.theme,
           rows: () => this.screen.rows,
           answer: (answer: AnswerTo) => this.#answer(approval.approvalId, answer),
+          blob: async (sha256: string) => (await this.#mustFollow().session.blob(sha256))?.bytes,
           show,
           leave: () => this.asking.leave(),
           other: (data: string) => this.#typed(data),
         };
         return approval.kind === "question"
-          blob: async (sha256: string) => (await this.#mustFollow().session.blob(sha256))?.bytes,
           ? questionPanel(approval, options)
           : decisionPanel(approval, options);
       },
-      isTyping: () => this.screen.editor.getText() !== "",
+      gone: (goOn) =>
+        new Gone(this.screen.theme, () => {
+          goOn();
+          this.changed();
+        }),
       changed: () => this.#place(),
     });
     this.screen = makeScreen(this);
+  }
+
+  /** The images that go with the next message of the session that is shown. */
+  get attachments(): Attachments {
+    return this.#drafts.of(this.#following?.session.id).attachments;
   }
 
   /** Undefined until the agent is reached. */
@@ -86,6 +100,11 @@ export class Chat {
     return this.#following?.view;
   }
 
+  /** The view with what a fork goes on from. */
+  get shown(): View | undefined {
+    return this.view && this.#earlier.above(this.view);
+  }
+
   get choosing(): Panel | undefined {
     return this.#choosing;
   }
@@ -94,11 +113,10 @@ export class Chat {
   begin(reach: Reach, session: string): void {
     this.#reach = reach;
     reach.outgoing.subscribe((event) => {
-      if (event.type === "sent" && event.item.session === this.#following?.session.id) {
-        // A session that was deleted begins anew.
-        if (this.#following.standing === "deleted") this.open(event.item.session);
-        else this.#following.begin();
-      }
+      if (event.type === "sent" && event.item.session === this.#following?.session.id)
+        this.#following.begin();
+      if (event.type === "restored" && event.item.session === this.#following?.session.id)
+        this.attempt(() => this.#restore(event.item.session));
       if (event.type === "set_aside")
         this.notices.say(
           `A message was refused: ${event.item.reason?.message ?? "no reason was given"} ` +
@@ -118,25 +136,52 @@ export class Chat {
   /** Shows another session, with what was begun in it. */
   open(session: string): void {
     const { agent, seen } = this.#mustReach();
+    const { editor, transcript } = this.screen;
     const before = this.#following;
-    if (before?.session.id === session && before.standing !== "deleted")
-      return this.choose(undefined);
+    if (before?.session.id === session) return this.choose(undefined);
+    const draft = this.#drafts.of(session);
     if (before) {
-      this.#drafts.set(before.session.id, this.screen.editor.getExpandedText());
-      if (before.view) seen.mark(before.session.id, before.view.session.head);
-      void before.close();
+      const { id } = before.session;
+      this.#drafts.of(id).text = editor.getExpandedText();
+      if (before.view) seen.mark(id, before.view.session.head);
+      else if (!this.#drafts.isEmpty(id)) this.#keepFresh(id);
+      void before.close().catch(() => undefined);
+      editor.setText(draft.text);
     }
-    this.#following = new Following(agent.session(session), () => this.changed());
-    this.screen.transcript.clear();
+    draft.text = "";
+    const following = new Following(agent.session(session), () => this.changed());
+    following.ended.catch((error: unknown) => this.notices.sayError(error));
+    this.#following = following;
+    transcript.clear();
     this.screen.scrollToEnd();
-    if (before) this.screen.editor.setText(this.#drafts.get(session) ?? "");
     this.asking.update(undefined);
     this.choose(undefined);
+    this.attempt(() => this.#restore(session));
     this.changed();
   }
 
+  /** A session without messages: the one where something was begun, else a new one. */
   openNew(): void {
-    this.open(newSession());
+    const fresh = this.#fresh;
+    this.#fresh = undefined;
+    this.open(fresh ?? newSession());
+  }
+
+  /** Gives a message back to be written on, in its own session, above what was begun there. */
+  giveBack(session: string, { text, images }: Message): void {
+    const { editor } = this.screen;
+    const draft = this.#drafts.of(session);
+    for (const [at, { data }] of (images ?? []).entries())
+      draft.attachments.restore(`image ${at + 1}`, data);
+    const isShown = this.#following?.session.id === session;
+    const written = isShown ? editor.getExpandedText() : draft.text;
+    const whole = written === "" ? text : `${text}\n${written}`;
+    if (isShown) editor.setText(whole);
+    else {
+      draft.text = whole;
+      this.notices.say(`A message is back, as a draft in its session ${session}.`, "warn");
+    }
+    this.changed();
   }
 
   /** Shows a panel to choose from, or none any more. */
@@ -153,34 +198,22 @@ export class Chat {
       this.#isStale = false;
       const { view } = this;
       if (view) {
-        this.screen.transcript.show(view);
+        this.screen.transcript.show(this.#earlier.above(view));
         this.#reach?.seen.mark(view.session.session, view.session.head);
       }
-      const refusal = this.#following?.refusal;
-      if (refusal !== this.#refusal && refusal !== undefined) this.notices.say(refusal, "error");
-      this.#refusal = refusal;
+      const { standing, refusal } = this.#following ?? {};
+      const trouble = standing === "deleted" ? "This session was deleted." : refusal;
+      if (trouble !== this.#trouble && trouble !== undefined) this.notices.say(trouble, "error");
+      this.#trouble = trouble;
+      this.#hear();
       this.asking.update(view);
       this.screen.draw();
     });
   }
 
-  /** Older entries come in above what is shown. */
-  async loadEarlier(): Promise<void> {
-    const following = this.#following;
-    if (following?.view?.more !== true || following.isLoading) return;
-    const { transcript } = this.screen;
-    const [first] = following.view.items;
-    const before = first && transcript.lineOf(first.seq);
-    try {
-      await following.loadEarlier();
-    } catch (error) {
-      // Scrolling asks again.
-      if (Fault.is(error)) return;
-      throw error;
-    }
-    if (this.#following !== following || first === undefined || before === undefined) return;
-    transcript.show(following.view);
-    this.screen.grow((transcript.lineOf(first.seq) ?? before) - before);
+  /** The beginning of what is shown comes into sight. */
+  nearTop(): void {
+    this.#earlier.load();
   }
 
   /** Does what may be refused; a refusal is told. */
@@ -250,6 +283,7 @@ export class Chat {
       const receipt = await session.send({ type: "answer", requestId, approvalId, ...answer });
       if (receipt.status === "too_late")
         this.notices.say("That was decided already; your answer changed nothing.", "warn");
+      this.asking.answered(approvalId);
     } catch (error) {
       this.notices.sayError(error);
       throw error;
@@ -268,6 +302,27 @@ export class Chat {
     const panel = this.#choosing ?? this.asking.panel;
     const isFocused = this.#choosing !== undefined || this.asking.hasFocus;
     this.screen.show(panel, isFocused ? "panel" : "editor");
+  }
+
+  /** Drafts that a chat before this one called back. */
+  async #restore(session: string): Promise<void> {
+    for (const message of (await this.#reach?.outgoing.takeRestored(session)) ?? [])
+      this.giveBack(session, message);
+  }
+
+  #keepFresh(session: string): void {
+    this.#fresh = session;
+    this.notices.say("What you began is kept in the new session: ctrl+n goes back to it.");
+  }
+
+  /** A session that somebody else begins is there from then on. */
+  #hear(): void {
+    const following = this.#following;
+    if (following?.standing !== "absent") return;
+    const told = this.#reach?.directory.get(following.session.id);
+    if (told === undefined || told === this.#rumour) return;
+    this.#rumour = told;
+    following.begin();
   }
 
   #mustReach(): Reach {

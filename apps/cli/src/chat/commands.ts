@@ -2,12 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import { Fault, Reasoning } from "@lichen/wire";
+import { oneLine } from "../printable.ts";
 import { pathOf } from "./attachments.ts";
 import type { Chat } from "./chat.ts";
 import { actions, otherKeys } from "./keys.ts";
 import { Choices } from "./panel/choices.ts";
 import { Page } from "./panel/page.ts";
-import { pickFound, pickModel, pickSession } from "./pickers.ts";
+import { nameOf, pickFound, pickModel, pickSession } from "./pickers.ts";
 import type { ThemeName } from "./show/theme.ts";
 
 export interface SlashCommand {
@@ -136,8 +137,21 @@ async function fork(chat: Chat): Promise<void> {
   if (session === undefined || chat.view === undefined)
     throw new Fault("invalid", "There is nothing to fork yet: the session has no message.");
   const { info } = await session.fork({ requestId: `fork-${randomUUID()}` });
+  const title = forkTitle(nameOf(chat.view.session));
+  // Without it the fork is there all the same.
+  await chat.reach?.agent
+    .session(info.session)
+    .change({ title })
+    .catch(() => undefined);
   chat.open(info.session);
-  chat.notices.say(`This session goes on from a copy of ${session.id}.`);
+  chat.notices.say("This session goes on from a copy: nothing said here changes the other one.");
+}
+
+/** The name with a mark: a fork of a fork counts. */
+function forkTitle(name: string): string {
+  const [mark, count = "1"] = / \(fork(?: (\d{1,6}))?\)$/.exec(name) ?? [];
+  if (mark === undefined) return `${oneLine(name, 80)} (fork)`;
+  return `${oneLine(name.slice(0, -mark.length), 80)} (fork ${Number(count) + 1})`;
 }
 
 function confirmDelete(chat: Chat): void {
@@ -201,7 +215,10 @@ async function outgoing(
 ): Promise<void> {
   const session = chat.following?.session.id;
   if (session === undefined || chat.reach === undefined)
-    throw new Fault("unavailable", "The agent is not reached yet: a moment.");
+    throw new Fault(
+      "unavailable",
+      "The agent is not reached yet: try again when the foot of the screen names it.",
+    );
   await work({ send: chat.reach.outgoing, session });
 }
 

@@ -16,6 +16,7 @@ export class Following {
   #earlier: Promise<void> | undefined;
   #standing: Standing = "opening";
   #refusal: string | undefined;
+  #outage: View["outage"];
   readonly #opened = Promise.withResolvers<void>();
   /** Settles when nothing is followed any more. */
   readonly ended: Promise<void>;
@@ -28,6 +29,11 @@ export class Following {
 
   get view(): View | undefined {
     return this.#fold.view;
+  }
+
+  /** Since when the connection is gone, also where there is no view yet. */
+  get outage(): View["outage"] {
+    return this.#outage;
   }
 
   get standing(): Standing {
@@ -97,7 +103,12 @@ export class Following {
       try {
         for await (const frame of this.session.watch({ signal })) {
           this.#fold.take(frame);
-          this.#stand("open");
+          if (frame.type === "outage")
+            this.#outage = { since: frame.data.since, reason: frame.data.reason.message };
+          else {
+            this.#outage = undefined;
+            this.#stand("open");
+          }
           this.#changed();
         }
         if (!signal.aborted) this.#stand("deleted");
@@ -111,6 +122,7 @@ export class Following {
           return;
         }
       }
+      this.#outage = undefined;
       this.#stand("absent");
       await this.#begun.promise;
       this.#begun = Promise.withResolvers();

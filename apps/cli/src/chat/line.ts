@@ -15,9 +15,19 @@ export function mustBeScreen(command: string, terminal: Terminal): void {
   );
 }
 
-/** Which session to show. */
+/** Which session to show: what is said of it, if anything, is said once. */
 export function chosenSession(command: string, input: Input): WhichSession {
   const session = input.value("session");
+  const ways = [
+    ...(session === undefined ? [] : ["--session"]),
+    ...(input.flag("continue") ? ["--continue"] : []),
+    ...(input.flag("resume") ? ["--resume"] : []),
+  ];
+  if (ways.length > 1)
+    throw new UsageError(
+      `${command}: ${ways.join(" and ")} say different things: leave all but one out`,
+      command,
+    );
   if (session === undefined)
     return input.flag("resume") ? "choose" : input.flag("continue") ? "last" : "new";
   const parsed = SessionId.safeParse(session);
@@ -25,7 +35,13 @@ export function chosenSession(command: string, input: Input): WhichSession {
   throw new UsageError(`${command}: --${parsed.error.issues[0]?.message}`, command);
 }
 
-export function themeIn(input: Input): ThemeName | undefined {
-  const name = input.value("theme") ?? process.env["LICHEN_THEME"];
-  return name === "dark" || name === "light" ? name : undefined;
+export function themeIn(command: string, input: Input): ThemeName | undefined {
+  const asked = input.value("theme");
+  const name = asked ?? process.env["LICHEN_THEME"];
+  if (name === undefined || name === "") return undefined;
+  if (name === "dark" || name === "light") return name;
+  throw new UsageError(
+    `${command}: ${asked === undefined ? "LICHEN_THEME" : "--theme"} takes dark or light, not ${JSON.stringify(name)}`,
+    command,
+  );
 }

@@ -4,23 +4,17 @@
 import { randomUUID } from "node:crypto";
 import type { Outbox, OutboxEvent, OutboxItem, View } from "@lichen/client";
 import { type BlobRef, Fault, known, type PendingCommand, type Text } from "@lichen/wire";
-import type { Attachment } from "./attachments.ts";
 import type { Following } from "./following.ts";
 import type { QueuedLine } from "./show/queue.ts";
 
 export interface Message {
   readonly text: string;
-  readonly images?: readonly Pick<Attachment, "mimeType" | "data">[];
+  readonly images?: readonly { readonly mimeType: string; readonly data: Uint8Array }[];
   readonly delivery?: "follow_up" | "steer";
 }
 
 /** What came back of a message: to be written on, or the reason why nothing did. */
-export type TakenBack =
-  | {
-      readonly text: string;
-      readonly images: readonly { readonly mimeType: string; readonly data: Uint8Array }[];
-    }
-  | { readonly reason: string };
+export type TakenBack = Message | { readonly reason: string };
 
 const itRuns = "It runs already: stop it with esc.";
 
@@ -31,6 +25,8 @@ export class Outgoing {
   readonly #kept: Set<string>;
   /** Messages that could not go, and are tried again. */
   readonly #held = new Set<string>();
+  /** Messages that are being taken back: whoever asked for them gets them. */
+  readonly #returning = new Set<string>();
 
   constructor(outbox: Outbox, agent: string) {
     this.#outbox = outbox;
@@ -67,13 +63,35 @@ export class Outgoing {
     });
   }
 
+  /** Messages that were called back and are drafts again, oldest first; they are kept no more. */
+  async takeRestored(session: string): Promise<Message[]> {
+    const drafts: Message[] = [];
+    for (const { id, state } of this.#items(session)) {
+      if (state !== "restored" || this.#returning.has(id)) continue;
+      const back = await this.#draft(id);
+      await this.#outbox.discard(id);
+      if (back) drafts.push(back);
+    }
+    return drafts;
+  }
+
+  /** How many messages the host has not got. */
+  get unsent(): number {
+    return this.#outbox.items.filter(({ state }) => state !== "restored").length;
+  }
+
+  /** Whether something waits that was not refused. */
+  isWaiting(following: Following): boolean {
+    return this.lines(following).some(({ state }) => state !== "failed");
+  }
+
   subscribe(listener: (event: OutboxEvent) => void): void {
     this.#outbox.subscribe(listener);
   }
 
   /** What waits, in the order in which it goes: first what the host has queued, then what it has not got. */
-  lines(session: string, view: View | undefined): QueuedLine[] {
-    const isCut = view?.outage !== undefined;
+  lines({ session: { id: session }, view, outage }: Following): QueuedLine[] {
+    const isCut = outage !== undefined;
     // What the host has told of is no longer on its way, though its answer is not in yet.
     const here = this.#items(session).filter((item) => !hasArrived(item, view));
     return [
@@ -91,6 +109,7 @@ export class Outgoing {
 
   #stateOf({ id, state }: OutboxItem, isCut: boolean): QueuedLine["state"] {
     if (state === "set_aside") return "failed";
+    if (state === "withdrawing" || state === "restored") return "returning";
     if (!this.#kept.has(id)) return "keeping";
     return isCut || this.#held.has(id) ? "waiting" : "sending";
   }
@@ -141,17 +160,27 @@ export class Outgoing {
   }
 
   /** Undefined where it was sent. */
-  async #fromOutbox({ id, state }: OutboxItem): Promise<TakenBack | undefined> {
+  async #fromOutbox({ id, state }: OutboxItem): Promise<Message | undefined> {
+    const back = await this.#draft(id);
+    if (back === undefined) return undefined;
+    this.#returning.add(id);
+    try {
+      if (state === "waiting" || state === "withdrawing") {
+        const recall = await this.#outbox.recall(id);
+        if (recall.status === "sent") return undefined;
+      }
+      await this.#outbox.discard(id);
+      return back;
+    } finally {
+      this.#returning.delete(id);
+    }
+  }
+
+  async #draft(id: string): Promise<Message | undefined> {
     const draft = await this.#outbox.draft(id);
     if (draft === undefined) return undefined;
     const { command, images } = draft;
-    const text = command.type === "prompt" || command.type === "line" ? command.text : "";
-    if (state === "waiting" || state === "withdrawing") {
-      const recall = await this.#outbox.recall(id);
-      if (recall.status === "sent") return undefined;
-    }
-    await this.#outbox.discard(id);
-    return { text, images };
+    return { text: "text" in command ? command.text : "", images };
   }
 }
 

@@ -12,18 +12,71 @@ import { durationInWords } from "./show/amounts.ts";
 const mostPages = 100;
 /** Whose texts are searched: the latest active sessions. */
 const mostSearched = 50;
+/** How many sessions are looked through for a name, and how many of that name are enough. */
+const mostListed = 5_000;
+const enoughListed = 100;
 
 export function pickSession(chat: Chat): void {
   const { agent } = reachOf(chat);
+  const listing = new Listing(agent);
   pick(chat, {
-    title: "Sessions, the latest active first",
-    empty: "none; a message begins one",
+    title: () =>
+      listing.more
+        ? `Sessions, the ${listing.known} latest active ones; typing looks further back`
+        : "Sessions, the latest active first",
+    empty: "none is called so; a message begins one, /search finds what was said",
     search: async (typed) => {
-      const { sessions } = await agent.sessions({ limit: 200 });
-      return sessions.map((info) => sessionItem(chat, info)).filter(holding(typed));
+      const isFitting = holding(typed);
+      const fits = (info: SessionInfo) => isFitting(sessionItem(chat, info));
+      return (await listing.find(fits, typed.trim() !== "")).map((info) => sessionItem(chat, info));
     },
     choose: ({ value }) => chat.open(value),
   });
+}
+
+/** The sessions of an agent, read from the latest active one back as far as they are asked for. */
+class Listing {
+  readonly #agent: Agent;
+  readonly #sessions = new Map<string, SessionInfo>();
+  #next: string | undefined;
+  #hasBegun = false;
+  #reading: Promise<void> | undefined;
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  get known(): number {
+    return this.#sessions.size;
+  }
+
+  get more(): boolean {
+    return this.#next !== undefined;
+  }
+
+  /** The sessions that fit; reads on until there are enough of them where `isFar`. */
+  async find(fits: (info: SessionInfo) => boolean, isFar: boolean): Promise<SessionInfo[]> {
+    if (!this.#hasBegun) await this.#read();
+    const found = () => [...this.#sessions.values()].filter(fits);
+    while (isFar && this.more && this.known < mostListed && found().length < enoughListed)
+      await this.#read();
+    return found();
+  }
+
+  /** Searches that come together share a page. */
+  #read(): Promise<void> {
+    return (this.#reading ??= this.#readPage().finally(() => {
+      this.#reading = undefined;
+    }));
+  }
+
+  async #readPage(): Promise<void> {
+    const before = this.#next;
+    const page = await this.#agent.sessions({ limit: 200, ...(before && { before }) });
+    for (const info of page.sessions) this.#sessions.set(info.session, info);
+    this.#next = page.next;
+    this.#hasBegun = true;
+  }
 }
 
 export function pickModel(chat: Chat): void {
@@ -60,7 +113,11 @@ export function pickFound(chat: Chat, text: string): void {
     title: `Where "${oneLine(text, 40)}" was said`,
     empty: `nowhere in the latest ${mostSearched} sessions`,
     search: async (typed) => {
-      const places = await (found ??= searchAll(agent, text));
+      // What failed once is tried again at the next key.
+      const places = await (found ??= searchAll(agent, text).catch((error: unknown) => {
+        found = undefined;
+        throw error;
+      }));
       return places.map(({ item }) => item).filter(holding(typed));
     },
     choose: ({ value }) => {
@@ -110,9 +167,9 @@ async function goTo(chat: Chat, { session, seq }: Place): Promise<void> {
   if (following === undefined) return;
   await following.opened;
   const isThere = await following.reach(seq, mostPages);
-  const { view } = following;
-  if (chat.following !== following || view === undefined) return;
-  screen.transcript.show(view);
+  const { shown } = chat;
+  if (chat.following !== following || shown === undefined) return;
+  screen.transcript.show(shown);
   const line = isThere ? screen.transcript.lineOf(seq) : undefined;
   if (line === undefined)
     chat.notices.say("It was said on another branch, or too far back to be shown.", "warn");
@@ -125,10 +182,12 @@ function sessionItem(chat: Chat, info: SessionInfo): SelectItem {
   const isUnread = !isShown && chat.reach?.directory.isUnread(info) === true;
   const waits =
     approvals > 0 ? "waits for you" : pending > 0 ? `${state}, ${pending} queued` : state;
+  // A name does not tell what was said last.
+  const said = info.title && info.preview ? `: ${oneLine(info.preview, 80)}` : "";
   return {
     value: session,
     label: `${isUnread ? "●" : " "} ${oneLine(nameOf(info), 120)}`,
-    description: isShown ? "shown now" : `${waits}, ${ago(lastAt)}`,
+    description: `${isShown ? "shown now" : `${waits}, ${ago(lastAt)}`}${said}`,
   };
 }
 
@@ -168,5 +227,8 @@ function pick(chat: Chat, picked: Picked): void {
 
 function reachOf(chat: Chat) {
   if (chat.reach) return chat.reach;
-  throw new Fault("unavailable", "The agent is not reached yet: a moment.");
+  throw new Fault(
+    "unavailable",
+    "The agent is not reached yet: try again when the foot of the screen names it.",
+  );
 }

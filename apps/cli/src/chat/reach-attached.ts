@@ -27,7 +27,9 @@ export async function reachAttached(
         : `The host at ${url} has several agents: ${list.join(", ")}. Name one behind the address.`,
     );
   }
-  const key = `${new URL(url).origin} ${first.agent}`;
+  // Several hosts may stand behind one origin, each below a path of its own.
+  const { origin, pathname } = new URL(url);
+  const key = `${first.agent}\n${origin}${pathname.replace(/\/+$/, "")}`;
   return {
     client,
     agent: client.agent(first.agent),

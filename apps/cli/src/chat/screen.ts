@@ -35,6 +35,7 @@ export class Screen {
   readonly #scroll: Conversation;
   readonly #slot = new Slot();
   #theme: Theme;
+  #target: Component | undefined;
 
   constructor(terminal: Terminal, theme: Theme, around: Surroundings, nearTop: () => void) {
     setKeybindings(libraryKeys());
@@ -91,7 +92,10 @@ export class Screen {
   /** Shows this panel, or none; whoever has the focus then has it from here on. */
   show(panel: Panel | undefined, focus: "panel" | "editor"): void {
     this.#slot.panel = panel;
-    this.tui.setFocus(panel !== undefined && focus === "panel" ? panel : this.editor);
+    const target = panel !== undefined && focus === "panel" ? panel : this.editor;
+    // Whoever has the keys for a while, as a search on the screen does, keeps them when nothing moves below.
+    if (target !== this.#target) this.tui.setFocus(target);
+    this.#target = target;
     this.draw();
   }
 
@@ -135,7 +139,9 @@ class Conversation extends ScrollView {
     if (this.#grown > 0 && !isFollowingEnd)
       this.scrollTo(scrollTop + this.#grown, { disableFollow: true });
     this.#grown = 0;
-    if (!this.isFollowingEnd && this.scrollTop < viewport) this.#nearTop();
+    // What does not fill the screen is seen from its beginning on.
+    const isNear = !this.isFollowingEnd && this.scrollTop < viewport;
+    if (isNear || this.scrollTop === 0) this.#nearTop();
   }
 }
 

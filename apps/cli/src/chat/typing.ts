@@ -1,14 +1,17 @@
 // What a person does at the keyboard: keys that act, text that is sent, what is pasted.
 
 import { randomUUID } from "node:crypto";
-import { CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
-import { textOf } from "@lichen/wire";
+import { Fault, textOf } from "@lichen/wire";
+import { printable } from "../printable.ts";
 import { pastedData, pastedPath } from "./attachments.ts";
 import type { Chat } from "./chat.ts";
 import { clipboardImage } from "./clipboard.ts";
 import { nextReasoning, slashCommands } from "./commands.ts";
+import { completions, finishValue } from "./completions.ts";
 import { type Action, actionOf } from "./keys.ts";
+import { refusedPaste } from "./pasting.ts";
 import { pickModel, pickSession } from "./pickers.ts";
+import { suspend } from "./suspend.ts";
 
 const pasteStart = "\u001b[200~";
 const pasteEnd = "\u001b[201~";
@@ -20,14 +23,13 @@ const againMs = 2_000;
 export class Typing {
   readonly #chat: Chat;
   #clearedAt = -againMs;
+  #isRecalling = false;
 
   constructor(chat: Chat) {
     this.#chat = chat;
     const { editor, tui } = chat.screen;
     editor.onSubmit = (text) => this.#submit(text, false);
-    editor.setAutocompleteProvider(
-      new CombinedAutocompleteProvider(slashCommands.map(completed), process.cwd()),
-    );
+    editor.setAutocompleteProvider(completions(process.cwd()));
     tui.addInputListener((data) => (this.#take(data) ? { consume: true } : undefined));
   }
 
@@ -36,6 +38,7 @@ export class Typing {
     const chat = this.#chat;
     const { editor, tui } = chat.screen;
     if (data.startsWith(pasteStart)) return this.#paste(data);
+    if (chat.choosing === undefined && !chat.asking.hasFocus) finishValue(editor, data);
     const action = actionOf(data);
     if (action === undefined) return false;
     if (action === "clear" && tui.hasActiveSelection()) return false;
@@ -94,8 +97,7 @@ export class Typing {
     const chat = this.#chat;
     const { view, following, reach } = chat;
     if (following && view && reach) {
-      if (reach.outgoing.lines(following.session.id, view).length > 0)
-        return chat.attempt(() => this.#recall());
+      if (reach.outgoing.isWaiting(following)) return chat.attempt(() => this.#recall());
       const { running } = view;
       if (running) {
         const { commandId } = running;
@@ -147,33 +149,31 @@ export class Typing {
       editor.addToHistory(text);
       return chat.attempt(async () => known.run(chat, argument.trim()));
     }
-    chat.attempt(async () => {
-      try {
-        await this.#send(text.startsWith("//") ? text.slice(1) : text, isQueued);
-        editor.addToHistory(text);
-      } catch (error) {
-        // What could not be kept is still to be written.
-        if (editor.getText() === "") editor.setText(typed);
-        throw error;
-      }
-    });
+    editor.addToHistory(text);
+    chat.attempt(() => this.#send(text.startsWith("//") ? text.slice(1) : text, isQueued));
   }
 
+  /** What could not be kept is still to be written: it comes back above what was begun meanwhile. */
   async #send(text: string, isQueued: boolean): Promise<void> {
     const chat = this.#chat;
-    const { following, reach, view } = chat;
-    if (!following || !reach) throw new Error("The agent is not reached yet: a moment.");
-    const images = chat.attachments.take();
+    const { following, reach, view, attachments } = chat;
+    if (following?.standing === "deleted") {
+      chat.openNew();
+      chat.screen.editor.setText(text);
+      chat.notices.say("That session was deleted. This is a new one: enter sends it here.", "warn");
+      return;
+    }
+    const images = attachments.take();
     const joins = !isQueued && view?.running !== undefined;
+    const message = { text, images, ...(joins ? { delivery: "steer" as const } : {}) };
     try {
-      await reach.outgoing.send(following.session.id, {
-        text,
-        images,
-        ...(joins ? { delivery: "steer" } : {}),
-      });
+      if (!following || !reach) throw new Fault("unavailable", "the agent is not reached yet");
+      await reach.outgoing.send(following.session.id, message);
     } catch (error) {
-      for (const { name, data } of images) chat.attachments.add(name, data);
-      throw error;
+      if (following) chat.giveBack(following.session.id, message);
+      else chat.screen.editor.setText(text);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Fault("unavailable", `Your message was not kept and not sent: ${reason}`);
     }
     chat.screen.scrollToEnd();
   }
@@ -181,25 +181,31 @@ export class Typing {
   async #recall(): Promise<void> {
     const chat = this.#chat;
     const { following, reach } = chat;
-    if (!following || !reach) return;
-    const back = await reach.outgoing.takeBack(following);
-    if (back === undefined) return chat.notices.say("No message waits to be taken back.");
-    if ("reason" in back) return chat.notices.say(back.reason, "warn");
-    const { editor } = chat.screen;
-    const written = editor.getExpandedText();
-    editor.setText(written === "" ? back.text : `${back.text}\n${written}`);
-    for (const [at, { data }] of back.images.entries())
-      chat.attachments.add(`image ${at + 1}`, data);
+    if (!following || !reach || this.#isRecalling) return;
+    this.#isRecalling = true;
+    try {
+      const back = await reach.outgoing.takeBack(following);
+      if (back === undefined) chat.notices.say("No message waits to be taken back.");
+      else if ("reason" in back) chat.notices.say(back.reason, "warn");
+      else chat.giveBack(following.session.id, back);
+    } finally {
+      this.#isRecalling = false;
+    }
   }
 
   /** A pasted image, as its data or its path, is attached; all else is text for whoever has the keys. */
   #paste(data: string): boolean {
     const chat = this.#chat;
-    if (chat.choosing !== undefined || chat.asking.hasFocus) return false;
     const text = data.slice(
       pasteStart.length,
       data.endsWith(pasteEnd) ? -pasteEnd.length : undefined,
     );
+    const refused = refusedPaste(text);
+    if (refused !== undefined) {
+      chat.notices.say(refused, "warn");
+      return true;
+    }
+    if (chat.choosing !== undefined || chat.asking.hasFocus) return false;
     const bytes = pastedData(text);
     if (bytes) {
       chat.attempt(async () => void chat.attachments.add("the pasted image", bytes));
@@ -212,39 +218,11 @@ export class Typing {
         await chat.attachments.addFile(path);
       } catch {
         // No image of this computer: then it is text like any other.
-        chat.screen.editor.insertTextAtCursor(text);
+        chat.screen.editor.insertTextAtCursor(printable(text));
       }
     });
     return true;
   }
-}
-
-/** Gives the terminal back to the shell until that says to go on. */
-function suspend(chat: Chat): void {
-  const { tui } = chat.screen;
-  tui.stop({ preserveScreen: true });
-  process.once("SIGCONT", () => {
-    tui.start();
-    tui.requestRender(true);
-  });
-  // The launcher, where there is one, stops too: else the shell would wait for it.
-  process.kill(0, "SIGTSTP");
-}
-
-function completed({ name, says, argument, values }: (typeof slashCommands)[number]) {
-  return {
-    name,
-    description: says,
-    ...(argument === undefined ? {} : { argumentHint: argument }),
-    ...(values === undefined
-      ? {}
-      : {
-          getArgumentCompletions: (prefix: string) =>
-            values
-              .filter((value) => value.startsWith(prefix))
-              .map((value) => ({ value, label: value })),
-        }),
-  };
 }
 
 /** What a person wrote before in a session, oldest first: for the editor's arrow keys. */

@@ -22,7 +22,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   return runChat(
     {
       session,
-      theme: themeIn(input),
+      theme: themeIn("attach", input),
       reach: async () => {
         const { reachAttached } = await import("../chat/reach-attached.ts");
         return reachAttached(url, token, agent);

@@ -11,7 +11,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   return runChat(
     {
       session: chosenSession("chat", input),
-      theme: themeIn(input),
+      theme: themeIn("chat", input),
       reach: async (say) => {
         const { reachFolder } = await import("../chat/reach-folder.ts");
         return reachFolder(input, { ...terminal, say, show: say });

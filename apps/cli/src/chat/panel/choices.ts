@@ -18,6 +18,8 @@ export interface ChoicesOptions {
   /** What stands above the choices, at most this many rows of it. */
   readonly head: (width: number) => readonly string[];
   readonly choices: () => readonly Choice[];
+  /** How many choices are on the screen at once, the chosen one among them; all where it is left out. */
+  readonly shown?: () => number;
   readonly hints: string;
   readonly cancel: () => void;
   /** Something else was typed. */
@@ -28,6 +30,9 @@ export class Choices implements Panel {
   focused = false;
   readonly #options: ChoicesOptions;
   #at = 0;
+  /** The choices on the screen, as they were drawn last. */
+  #top = 0;
+  #count = 0;
 
   constructor(options: ChoicesOptions) {
     this.#options = options;
@@ -44,21 +49,30 @@ export class Choices implements Panel {
     else if (matchesKey(data, "escape")) this.#options.cancel();
     else if (/^[1-9]$/.test(data) && Number(data) <= choices.length) {
       this.#at = Number(data) - 1;
-      choices[this.#at]?.choose();
+      // One that is out of sight is only brought into sight.
+      if (this.#at >= this.#top && this.#at < this.#top + this.#count) choices[this.#at]?.choose();
     } else this.#options.other(data);
   }
 
   render(width: number): readonly string[] {
-    const { theme, head, choices, hints } = this.#options;
-    const rows = choices().map(({ label, hint, isTicked }, at) => {
+    const { theme, head, choices, hints, shown } = this.#options;
+    const all = choices();
+    const count = Math.min(all.length, shown?.() ?? all.length);
+    const top = Math.max(0, Math.min(this.#at - Math.floor(count / 2), all.length - count));
+    this.#top = top;
+    this.#count = count;
+    const rows = all.slice(top, top + count).map(({ label, hint, isTicked }, index) => {
+      const at = top + index;
       const isHere = this.focused && at === this.#at;
       const tick = isTicked === undefined ? "" : isTicked ? "[x] " : "[ ] ";
       const text = `${isHere ? "→" : " "} ${at + 1} ${tick}${printable(label)}`;
       const told = hint === undefined ? "" : theme.dim(` ${printable(hint)}`);
       return truncateToWidth(`${isHere ? theme.accent(text) : text}${told}`, width);
     });
-    const hint = this.focused ? hints : "tab answers this";
-    return [...head(width), ...rows, truncateToWidth(theme.dim(hint), width)];
+    const left = all.length - count;
+    const more = left === 0 ? "" : `${left} more choices · `;
+    const hint = this.focused ? theme.dim(more + hints) : theme.warn(`${more}tab answers this`);
+    return [...head(width), ...rows, truncateToWidth(hint, width)];
   }
 
   invalidate(): void {}

@@ -13,7 +13,8 @@ import type { Theme } from "../show/theme.ts";
 import { type Panel, panelRows } from "./panel.ts";
 
 export interface PickerOptions {
-  readonly title: string;
+  /** Asked for at every drawing where it changes with what is found. */
+  readonly title: string | (() => string);
   readonly theme: Theme;
   readonly rows: () => number;
   /** What there is for what is typed, at first for nothing. */
@@ -77,7 +78,7 @@ export class Picker implements Panel {
   render(width: number): readonly string[] {
     const { title, theme } = this.#options;
     return [
-      truncateToWidth(theme.accent(printable(title)), width),
+      truncateToWidth(theme.accent(printable(typeof title === "string" ? title : title())), width),
       ...this.#filter.render(width),
       ...(this.#trouble === undefined
         ? this.#list.render(width)

@@ -116,6 +116,7 @@ export function choosing(
         : reading.lines(width, shown, choices.focused);
     },
     choices: () => (room() === undefined ? [] : ways()),
+    shown: () => Math.max(1, rows() - around - (room() ?? 0) - 1),
     hints,
     cancel: leave,
     other,

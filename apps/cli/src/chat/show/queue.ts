@@ -6,10 +6,10 @@ import type { Style, Theme } from "./theme.ts";
 export interface QueuedLine {
   readonly text: string;
   /**
-   * `queued` at the host; `keeping` (not on this disk yet), `sending` and `waiting` (for the connection) here; `failed` was
-   * refused; `steer` joins what runs.
+   * `queued` at the host; `keeping` (not on this disk yet), `sending` and `waiting` (for the connection) here; `returning`
+   * is being taken back; `failed` was refused; `steer` joins what runs.
    */
-  readonly state: "queued" | "keeping" | "sending" | "waiting" | "failed" | "steer";
+  readonly state: "queued" | "keeping" | "sending" | "waiting" | "returning" | "failed" | "steer";
   readonly reason?: string;
 }
 
@@ -21,6 +21,7 @@ export function queueLines(entries: readonly QueuedLine[], theme: Theme, width: 
     keeping: ["· ", "being kept", theme.dim],
     sending: ["↑ ", "sending", theme.dim],
     waiting: ["… ", "waits for the connection", theme.warn],
+    returning: ["← ", "being taken back", theme.dim],
     failed: ["✗ ", "not accepted", theme.error],
     steer: ["» ", "joins what runs", theme.dim],
   };
