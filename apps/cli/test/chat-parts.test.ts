@@ -132,14 +132,21 @@ test("[U10] a damaged file of marks is begun anew", async () => {
 test("[U14] what others print while the screen is shown is told line by line, and printed again afterwards", () => {
   const told: string[] = [];
   const { console: printer } = globalThis;
-  const loud = quiet((line) => told.push(line));
+  const written = () => Object.getOwnPropertyDescriptor(process.stdout, "write")?.value as unknown;
+  const before = written();
+  const loud = quiet(
+    (line) => told.push(line),
+    () => false,
+  );
   try {
     console.log("from a tool %d", 1);
     process.stderr.write("half ");
     process.stderr.write("a line\nrest");
+    process.stdout.write(" of it\n");
   } finally {
     loud();
   }
-  expect(told).toEqual(["from a tool 1", "half a line", "rest"]);
+  expect(told).toEqual(["from a tool 1", "half a line", "rest of it"]);
   expect(globalThis.console).toBe(printer);
+  expect(written()).toBe(before);
 });
