@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Provider, writeAgent } from "./agent.ts";
-import { openChat, say } from "./chat.ts";
+import { aboveEditor, openChat, say } from "./chat.ts";
 import { Home } from "./process.ts";
 
 /** Leaves the screen, clears it, names the window, writes to the clipboard, moves the cursor, asks the terminal. */
@@ -54,9 +54,9 @@ export default defineTool({
     expect(chat.written).not.toContain(sequence);
   const { alternate } = await chat.modes();
   expect(alternate).toBe(true);
-  const before = await chat.screen();
+  const before = aboveEditor(await chat.until(/^ready/m)).join("\n");
   await chat.press("C-g");
-  await chat.until((again) => again.join("\n") === before.join("\n"), "the same, drawn anew");
+  await chat.until((again) => aboveEditor(again).join("\n") === before, "the same, drawn anew");
 });
 
 test("[U9] an approval shows characters that hide as their numbers", async () => {

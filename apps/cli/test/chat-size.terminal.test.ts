@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
-import { openChat, say } from "./chat.ts";
+import { aboveEditor, openChat, say } from "./chat.ts";
 import { Home } from "./process.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,9 +14,10 @@ async function isWhole(chat: Terminal, cols: number): Promise<void> {
     (lines) => lines.filter((line) => line === border).length === 2,
     `an editor over ${cols} columns`,
   );
-  const drawn = await chat.screen();
+  // The foot may still learn something; the conversation is complete.
+  const drawn = aboveEditor(await chat.until(/^ready/m)).join("\n");
   await chat.press("C-g");
-  await chat.until((lines) => lines.join("\n") === drawn.join("\n"), "the same, drawn anew");
+  await chat.until((lines) => aboveEditor(lines).join("\n") === drawn, "the same, drawn anew");
 }
 
 /** The words of the answer as they stand on the screen, from the first one that does. */
