@@ -2,8 +2,8 @@
 // and the exit code.
 
 import type { Session } from "@lichen/client";
-import type { Approval } from "@lichen/wire";
 import { onStopSignal } from "@lichen/server/node";
+import { type Approval, Fault } from "@lichen/wire";
 import type { Asked, Decide } from "./ask.ts";
 import type { Input } from "./command.ts";
 import { decideAtTerminal, describeApproval, oneByOne } from "./decide.ts";
@@ -11,6 +11,7 @@ import type { ReachedAgent } from "./reach-agent.ts";
 import { RunView } from "./run-view.ts";
 import type { Terminal } from "./terminal.ts";
 import { howToAnswer } from "./waiting.ts";
+import { wholeApproval } from "./whole-approval.ts";
 
 export interface Follower {
   readonly reached: ReachedAgent;
@@ -62,7 +63,10 @@ function deciderOf({ reached, session, input, terminal }: Follower): Decide {
   return async (approval, withdrawn, isEarlier) => {
     if (isEarlier)
       terminal.say(`session ${session.id} waits for an answer to an earlier message first`);
-    if (terminal.canAsk) return inTurn(() => decideAtTerminal(terminal, approval, withdrawn));
+    if (terminal.canAsk) {
+      const whole = await wholeHere(session, approval, terminal);
+      if (whole) return inTurn(() => decideAtTerminal(terminal, whole, withdrawn));
+    }
     terminal.say(describeApproval(approval));
     if (!reached.isShared) return undefined;
     terminal.say(`waiting for a person to answer:\n  ${howToAnswer(approval, input)}`);
@@ -70,6 +74,21 @@ function deciderOf({ reached, session, input, terminal }: Follower): Decide {
       withdrawn.addEventListener("abort", () => resolve(undefined), { once: true });
     });
   };
+}
+
+/** The approval with all that is to be decided on; what cannot be shown here is not decided here. */
+async function wholeHere(
+  session: Session,
+  approval: Approval,
+  terminal: Terminal,
+): Promise<Approval | undefined> {
+  try {
+    return await wholeApproval(approval, async (sha256) => (await session.blob(sha256))?.bytes);
+  } catch (error) {
+    if (!Fault.is(error)) throw error;
+    terminal.say(`what is asked cannot be shown here: ${error.message}`);
+    return undefined;
+  }
 }
 
 function sayWaiting(approval: Approval, { session, input, terminal }: Follower): number {

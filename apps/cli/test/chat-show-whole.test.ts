@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { type AnswerTo, decisionPanel } from "../src/chat/panel/decision.ts";
 import type { Panel } from "../src/chat/panel/panel.ts";
 import { questionPanel } from "../src/chat/panel/questions.ts";
-import type { ReadBlob } from "../src/chat/panel/whole.ts";
+import type { ReadBlob } from "../src/whole-approval.ts";
 import { themeOf } from "../src/chat/show/theme.ts";
 import { bare } from "./chat-show-story.ts";
 

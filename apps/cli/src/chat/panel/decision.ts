@@ -3,17 +3,18 @@
 //   It is allowed only where all of what would run can be read on the screen: read back whole, and with room for it. What
 //   would be allowed for good is read before it is.
 
+import type { ReadBlob } from "../../whole-approval.ts";
 import type { TUI } from "@earendil-works/pi-tui";
 import { Fault, type Approval, type CommandOf, JsonObject } from "@lichen/wire";
 import { alwaysAsked, callAsked, callBegun } from "../show/approval.ts";
 import type { Asked } from "../show/asked.ts";
-import { escapedJson } from "../show/lines.ts";
+import { escapedJson } from "../../revealed.ts";
 import type { Theme } from "../show/theme.ts";
 import type { Choice } from "./choices.ts";
 import type { Panel } from "./panel.ts";
 import { choosing, Reading, type ReadingOptions } from "./reading.ts";
 import { LineField, TextField } from "./text-field.ts";
-import { type ReadBlob, Whole } from "./whole.ts";
+import { Whole } from "./whole.ts";
 
 export type AnswerTo = Pick<CommandOf<"answer">, "allow"> &
   Partial<Pick<CommandOf<"answer">, "message" | "answers" | "input" | "always">>;

@@ -2,11 +2,12 @@
 //
 //   Nothing of the input is left out, and characters that would not be seen stand as their numbers.
 
+import { revealed } from "../../revealed.ts";
 import type { Approval } from "@lichen/wire";
 import { type Asked, bodyWidth } from "./asked.ts";
 import { changeAsked } from "./call.ts";
 import { diffRows } from "./diff.ts";
-import { cleanLine, revealed, wrappedLines } from "./lines.ts";
+import { cleanLine, wrappedLines } from "./lines.ts";
 import { suggestionRows } from "./suggestion.ts";
 import type { Theme } from "./theme.ts";
 import { allValueLines, objectIn, valueLines } from "./value.ts";

@@ -6,13 +6,11 @@ import {
   visibleWidth,
   wrapTextWithAnsi,
 } from "@earendil-works/pi-tui";
-import { cut, type Json } from "@lichen/wire";
+import { cut } from "@lichen/wire";
 import { printable } from "../../printable.ts";
 import type { Style } from "./theme.ts";
 
 const tab = "   ";
-/** Blanks of which more would hide what stands behind them. */
-const blanks = /(\p{Zs})\1{63,}/gu;
 const longLine = 4_000;
 const invisible = /[\u061c\u200b\u200e\u200f\u2028\u2029\ufeff]/g;
 
@@ -28,36 +26,6 @@ export function clean(text: string): string {
 /** The same on one line, its beginning. */
 export function cleanLine(text: string, length = 1_000): string {
   return cut(clean(cut(text, length * 2).replaceAll(/\s+/g, " ")), length).trim();
-}
-
-/**
- * What a person decides on: every character that would not be seen stands as its number, and so do many blanks in a row,
- * with how many they are: `\u{0020}×200000`.
- */
-export function revealed(text: string): string {
-  return text
-    .replaceAll("\r\n", "\n")
-    .replaceAll(unseen, (char) => (char === "\n" ? char : char === "\t" ? tab : numberOf(char)))
-    .replaceAll(blanks, (run: string, blank: string) => `${numberOf(blank)}×${run.length}`)
-    .toWellFormed();
-}
-
-/** Control, format and separator characters, and letters that are drawn as nothing. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu;
-
-/** JSON to be edited: what would not be seen stands as JSON's own escapes, so that it means the same. */
-export function escapedJson(value: Json): string {
-  return JSON.stringify(value, null, 2).replaceAll(unseen, (char) =>
-    char === "\n"
-      ? char
-      : Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
-          .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
-          .join(""),
-  );
-}
-
-function numberOf(char: string): string {
-  return `\\u{${char.codePointAt(0)!.toString(16).padStart(4, "0")}}`;
 }
 
 /** What a progress line has come to: the text after its last return to the line's beginning. */

@@ -1,11 +1,12 @@
 // Questions to a person. A harness words them as it likes: the usual members are read, the rest is shown as it is.
 
+import { revealed } from "../../revealed.ts";
 import { visibleWidth } from "@earendil-works/pi-tui";
 import type { Approval, Json } from "@lichen/wire";
 import type { Question } from "../../question.ts";
 import { aboutRows } from "./approval.ts";
 import { type Asked, bodyWidth } from "./asked.ts";
-import { clean, revealed, wrappedLines } from "./lines.ts";
+import { clean, wrappedLines } from "./lines.ts";
 import type { Theme } from "./theme.ts";
 import { allValueLines, objectIn, stringIn, valueLines } from "./value.ts";
 

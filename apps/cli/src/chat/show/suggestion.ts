@@ -1,8 +1,9 @@
 // What would be allowed for good, as rule and scope. A harness words it as it likes: what is known of the usual shapes is
 // said in words, and every member that is not is shown as it is.
 
+import { revealed } from "../../revealed.ts";
 import type { Json, JsonObject } from "@lichen/wire";
-import { revealed, wrapped } from "./lines.ts";
+import { wrapped } from "./lines.ts";
 import { allValueLines, objectIn } from "./value.ts";
 
 /** All of them, each on rows of its own behind a dot. */
