@@ -7,6 +7,7 @@ import { copyFile, cp, mkdir, mkdtemp, realpath, rm, symlink } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
+import { standsForNothing } from "@lichen/engine/node";
 
 export interface Copy {
   readonly dir: string;
@@ -82,6 +83,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
     verbatimSymlinks: true,
     preserveTimestamps: true,
     filter: (source, target) => {
+      if (standsForNothing(source)) return false;
       if (basename(source) !== "node_modules") return true;
       installed.push([source, target]);
       return false;

@@ -6,5 +6,6 @@ export {
   createCodingTools,
 } from "../tools/host/coding-tools.ts";
 export { Guard } from "../tools/host/guard.ts";
+export { standsForNothing, sweepPlaceholders } from "../tools/host/placeholders.ts";
 export { openSandbox, type Sandbox, type SandboxOptions } from "../tools/host/sandbox.ts";
 export { fileCredentials } from "./credentials.ts";

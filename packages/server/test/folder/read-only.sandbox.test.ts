@@ -1,10 +1,20 @@
 // These tests need a working bubblewrap and fail without one.
 
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { type ScriptedProvider, startScriptedProvider } from "@lichen/engine/testing";
 import { expect, test } from "vitest";
-import { AgentFolder } from "../../src/folder/host/agent-folder.ts";
+import { AgentFolder, loadDefinition } from "../../src/folder/host/agent-folder.ts";
+import { agentIdOf } from "../../src/folder/host/agent-id.ts";
 import { packageRoot } from "../../src/folder/host/own-modules.ts";
 import { installationOf } from "../../src/folder/host/read-only-places.ts";
 import { type Host, openHost } from "../../src/host/open-host.ts";
@@ -167,6 +177,40 @@ test("[C21] code and packages outside the agent's folder that its tools import a
     ]),
   );
   expect(kept).not.toContain("package.json");
+});
+
+test("[C26] a package is found past what stands for nothing while a command runs, and an id is made past it", async () => {
+  using state = new TempFolder();
+  using work = new TempFolder().write({
+    "node_modules/dep/index.js": "module.exports = 1;\n",
+    "bot/lichen.config.ts": walled,
+    "bot/lib/node_modules/other/index.js": "module.exports = 2;\n",
+    "bot/lib/a.ts": 'import "dep"; export {};\n',
+    "bot/tools/early.ts": `import "../lib/a.ts";\n${toolFile("execute: () => 'early'")}`,
+  });
+  await using tried = await attack(work.join("bot"), state.path);
+  const running = tried.calls({
+    name: "bash",
+    input: { command: "touch begun; while [ ! -e go ]; do sleep 0.02; done" },
+  });
+  while (!existsSync(work.join("bot/begun"))) await new Promise((wake) => setTimeout(wake, 5));
+  expect(existsSync(work.join("bot/lib/node_modules/dep"))).toBe(true);
+  work.write({
+    "bot/lib/b.ts": 'import "dep"; export {};\n',
+    "bot/tools/late.ts": `import "../lib/b.ts";\n${toolFile("execute: () => 'late'")}`,
+  });
+  const { definition, diagnostics } = await loadDefinition(work.join("bot"));
+  expect(diagnostics).toEqual([]);
+  expect(definition.tools.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["early", "late"]),
+  );
+  work.write({ "bot/go": "" });
+  await running;
+  rmSync(work.join("bot/.lichen"), { recursive: true });
+  mkdirSync(work.join("bot/.lichen"));
+  chmodSync(work.join("bot/.lichen"), 0o1555);
+  expect(agentIdOf(work.join("bot"))).toMatch(/^bot-/);
+  expect(statSync(work.join("bot/.lichen")).mode & 0o1777).not.toBe(0o1555);
 });
 
 test("[C21] an import that is not there yet is kept from being made", async () => {

@@ -1,23 +1,16 @@
 // What a sandbox binds read-only, and that nothing comes to be where such a path does not exist yet.
 //
-// A mount needs something to stand on. Where there is nothing, an empty folder stands for as long as a command runs
-// (bubblewrap would leave an empty file behind); only an empty folder is ever taken away again, and one that a crash
-// left is known by its mode. A link cannot be mounted on and could be replaced, so the folder that holds it is bound.
+// Where there is nothing, a placeholder stands for as long as a command runs (bubblewrap would leave an empty file
+// behind). A link cannot be mounted on and could be replaced, so the folder that holds it is bound.
 //
 // What remains: a file that its owner saves by renaming, or a folder that its owner replaces, while a command runs, is
 // open to that command; a bind holds what was there when the command began.
 
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  rmdirSync,
-  type Stats,
-} from "node:fs";
+import { randomInt } from "node:crypto";
+import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Fault } from "@lichen/wire";
+import { isPlaceholder, leavePlaceholder, takePlaceholder } from "./placeholders.ts";
 import { isWithin, isWritable } from "./places.ts";
 
 export interface Held {
@@ -32,13 +25,13 @@ interface Spot {
   readonly isThere: boolean;
 }
 
-const placeholderMode = 0o1555;
 const maxLinks = 40;
 const maxLookedAt = 10_000;
 
 export class ReadOnlyBinds {
   /** How many commands each placeholder serves. */
   readonly #serving = new Map<string, number>();
+  readonly #mark = randomInt(1, 2 ** 30);
 
   /** `cwd` is a real path; what lies in `hidden` needs no bind. */
   hold(paths: readonly string[], cwd: string, hidden: readonly string[]): Held {
@@ -66,14 +59,11 @@ export class ReadOnlyBinds {
   /** True where a placeholder stands, made now or before. */
   #take(place: string): boolean {
     try {
-      mkdirSync(place);
-      chmodSync(place, placeholderMode);
+      if (!takePlaceholder(place, this.#mark)) return false;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST"))
-        throw new Fault("unavailable", `${place} cannot be kept from agents. Nothing is run.`, {
-          cause: error,
-        });
-      if (!isPlaceholder(lstatSync(place, { throwIfNoEntry: false }))) return false;
+      throw new Fault("unavailable", `${place} cannot be kept from agents. Nothing is run.`, {
+        cause: error,
+      });
     }
     this.#serving.set(place, (this.#serving.get(place) ?? 0) + 1);
     return true;
@@ -83,25 +73,8 @@ export class ReadOnlyBinds {
     const left = (this.#serving.get(place) ?? 1) - 1;
     if (left > 0) return void this.#serving.set(place, left);
     this.#serving.delete(place);
-    try {
-      rmdirSync(place);
-    } catch {
-      // Its owner has put something there, or has taken it away: it is theirs.
-    }
+    leavePlaceholder(place, this.#mark);
   }
-}
-
-/** Whether nothing stands at a path but what a command was given to stand on. */
-export function standsForNothing(path: string): boolean {
-  try {
-    return isPlaceholder(lstatSync(path, { throwIfNoEntry: false }));
-  } catch {
-    return false;
-  }
-}
-
-function isPlaceholder(found: Stats | undefined): boolean {
-  return found?.isDirectory() === true && (found.mode & 0o7777) === placeholderMode;
 }
 
 /** Where a path leads: the first part of it that does not exist, or itself, and the folders of the links on its way. */

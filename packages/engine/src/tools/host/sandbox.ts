@@ -13,8 +13,9 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { Fault } from "@lichen/wire";
+import { standsForNothing } from "./placeholders.ts";
 import { isWritable } from "./places.ts";
-import { ReadOnlyBinds, standsForNothing } from "./read-only-binds.ts";
+import { ReadOnlyBinds } from "./read-only-binds.ts";
 
 export interface SandboxOptions {
   /** `require` refuses to go on without bubblewrap; `auto` goes on and says so. */

@@ -4,6 +4,7 @@
 //   A config or models.json that breaks while the agent runs is reported, and the last one that worked stays in use.
 
 import { basename, join } from "node:path";
+import { sweepPlaceholders } from "@lichen/engine/node";
 import { Fault } from "@lichen/wire";
 import { hostsDir } from "../../host/state-dir.ts";
 import type { Definition, Diagnostic } from "../definition.ts";
@@ -69,7 +70,10 @@ export class AgentFolder {
     const place = options.cwd === undefined ? found : { ...found, cwd: realDirectory(options.cwd) };
     const folder = new AgentFolder(place, options);
     try {
+      folder.#sweep();
       await folder.load();
+      // What was loaded tells of more places.
+      folder.#sweep();
     } catch (error) {
       folder.close();
       throw error;
@@ -105,6 +109,12 @@ export class AgentFolder {
 
   close(): void {
     this.#giveBack();
+  }
+
+  /** Takes away what a killed host's commands left. */
+  #sweep(): void {
+    const { dir, cwd } = this.place;
+    sweepPlaceholders([...this.readOnly, join(dir, ".secrets"), join(cwd, ".secrets")]);
   }
 
   /** A reading that began before somebody asked may have missed the newest edit: it is waited for, and the next one counts. */

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
+import { sweepPlaceholders } from "@lichen/engine/node";
 import { AgentName, Fault } from "@lichen/wire";
 import * as z from "zod";
 
@@ -27,6 +28,7 @@ export function agentIdOf(dir: string): string {
   if (known !== undefined) return known;
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   try {
+    sweepPlaceholders([join(dir, ".lichen")]);
     mkdirSync(join(dir, ".lichen"), { recursive: true });
     writeFileSync(draft, `${JSON.stringify({ id: newId(dir) }, null, 2)}\n`, { flush: true });
     // A link appears whole or not at all, and never over another process's.

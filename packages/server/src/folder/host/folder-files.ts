@@ -6,7 +6,7 @@
 //   is the opened file, not its path.
 
 import { lstat } from "node:fs/promises";
-import { Guard } from "@lichen/engine/node";
+import { Guard, standsForNothing } from "@lichen/engine/node";
 import { Fault } from "@lichen/wire";
 
 export interface ReadFile {
@@ -39,7 +39,7 @@ export class FolderFiles {
     within: string,
     maxBytes: number,
   ): Promise<ReadFile | Unread | undefined> {
-    if (!(await lstat(path).catch(() => undefined))) return undefined;
+    if (!(await lstat(path).catch(() => undefined)) || standsForNothing(path)) return undefined;
     try {
       const guard = new Guard({ cwd: within, protectedPaths: this.#protected });
       await using file = await guard.openFile(path, within);

@@ -7,7 +7,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { standsForNothing } from "@lichen/engine/node";
 import { moduleProblem, packageProblem } from "./module-files.ts";
 import { isWithin } from "./paths.ts";
 
@@ -32,17 +33,22 @@ export class LoadedCode {
     return path !== undefined && (isWithin(path, this.#dir) || this.#paths.has(path));
   }
 
-  /** Finds a module and notes what decided it. `find` answers the module's URL. */
-  note<T extends { readonly url: string }>(specifier: string, parent: string, find: () => T): T {
+  /** Finds a module and notes what decided it. `find` answers the module's URL, as seen from another file where it is given one. */
+  note<T extends { readonly url: string }>(
+    specifier: string,
+    parent: string,
+    find: (from?: string) => T,
+  ): T {
     if (isBuiltin(specifier)) return find();
+    let from: string | undefined;
     const isPath = /^(\.{0,2}\/|file:)/.test(specifier);
     refuse(packageProblem(pathOf(parent)));
     if (isPath) {
       const named = pathOf(URL.parse(specifier, parent)?.href);
       this.#add(named);
       refuse(packageProblem(named));
-    } else if (!specifier.startsWith("#")) this.#notePackage(specifier, parent);
-    const found = find();
+    } else if (!specifier.startsWith("#")) from = this.#notePackage(specifier, parent);
+    const found = find(from);
     const path = pathOf(found.url);
     if (path === undefined) return found;
     if (!isPath && !this.#isKnown(path))
@@ -54,22 +60,27 @@ export class LoadedCode {
     return found;
   }
 
-  /** Every place that comes before the one where the package is, and that one. */
-  #notePackage(specifier: string, parent: string): void {
+  /**
+   * Every place that comes before the one where the package is, and that one. Answers from where to look for it, where
+   * a placeholder comes before: Node would take that for the package.
+   */
+  #notePackage(specifier: string, parent: string): string | undefined {
     const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
     const from = pathOf(parent);
-    if (name === undefined || from === undefined) return;
+    if (name === undefined || from === undefined) return undefined;
+    let isHindered = false;
     for (let folder = dirname(from); ; folder = dirname(folder)) {
       if (basename(folder) !== "node_modules") {
         const place = join(folder, "node_modules", name);
         this.#add(place);
-        if (existsSync(place)) {
+        if (standsForNothing(place)) isHindered = true;
+        else if (existsSync(place)) {
           refuse(packageProblem(join(place, "package.json")));
           this.#packages.add(realpathSync(place));
-          return;
+          return isHindered ? pathToFileURL(join(folder, "from-here.js")).href : undefined;
         }
       }
-      if (folder === dirname(folder)) return;
+      if (folder === dirname(folder)) return undefined;
     }
   }
 

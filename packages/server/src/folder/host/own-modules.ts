@@ -12,6 +12,7 @@ import {
 } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { standsForNothing } from "@lichen/engine/node";
 import type { LoadedCode } from "./loaded-code.ts";
 
 /** Serves imports from below `dir` (a real path) until the answer is called. */
@@ -29,7 +30,8 @@ export function lendOwnModules(dir: string, loaded: LoadedCode): () => void {
     next: Parameters<ResolveHookSync>[2],
   ): ResolveFnOutput {
     const { parentURL } = context;
-    const find = () => next(specifier, context);
+    const find = (from?: string) =>
+      next(specifier, from === undefined ? context : { ...context, parentURL: from });
     if (parentURL === undefined || !loaded.owns(parentURL))
       return specifier.startsWith(below) ? loaded.note(specifier, below, find) : find();
     const isLent = /^(lichen|zod)(\/|$)/.test(specifier) && parentURL.startsWith(below);
@@ -47,7 +49,8 @@ export function lendOwnModules(dir: string, loaded: LoadedCode): () => void {
   /** Nobody else's is even looked at. */
   function hasOwnZod(parent: string): boolean {
     for (let folder = dirname(fileURLToPath(parent)); ; folder = dirname(folder)) {
-      if (existsSync(join(folder, "node_modules", "zod"))) return true;
+      const zod = join(folder, "node_modules", "zod");
+      if (existsSync(zod) && !standsForNothing(zod)) return true;
       if (folder === dir || folder === dirname(folder)) return false;
     }
   }

@@ -3,7 +3,8 @@
 //   A file that changed so shortly before it was read that a second change could carry the same time is not trusted,
 //   so no edit is ever missed.
 
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
+import { standsForNothing } from "@lichen/engine/node";
 
 /** File systems tell times apart to a few milliseconds, the coarsest in common use to two seconds. */
 const racyMs = 2_000;
@@ -26,9 +27,10 @@ export class Stamps {
   }
 }
 
-function statOf(path: string): { mtimeMs: number; size: number; ino: number } | undefined {
+function statOf(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found?.isDirectory() === true && standsForNothing(path) ? undefined : found;
   } catch {
     // Not readable now: the same as absent until that changes.
     return undefined;
