@@ -205,7 +205,10 @@ export interface Run extends EngineSession {
   blob(sha256: string): Uint8Array | undefined;
   /** Writes entries in one transaction; settles when they are durable. Entries come back in order. */
   append(drafts: readonly Draft[]): Promise<EntryOf<Draft["kind"]>[]>;
-  /** Shows what streams now: the whole so far, never stored. Cheap; call it per delta. */
+  /**
+   * Shows what streams now: the whole so far, never stored. Cheap; call it per delta. It belongs to the message that is
+   * appended next; what a call puts out after its outcome is dropped.
+   */
   partial(partial: Omit<Partial, "commandId" | "after">): void;
   /**
    * One call through its whole order: a recorded outcome is returned; a call an earlier process left open runs again
