@@ -262,7 +262,7 @@ test("[U22] no text looks like a line of ours: it stands behind a mark or furthe
       "^$",
       "^ {2}",
       "^▌( |$)",
-      "^· (▌ yes|title → |model → |tools activated → |an entry of the kind )",
+      "^· (▌ yes|model → |tools activated → |an entry of the kind )",
       "^» ▌ yes",
       "^✗ ▌ yes",
       "^✓ edit ▌ yes",

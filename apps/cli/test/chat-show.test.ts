@@ -53,7 +53,6 @@ test("[U20] what happened besides is told where it came", () => {
     "» ops: deployed",
     "  by hand",
     "↻ goes on after a restart (2 times by now)",
-    "· title → New",
     "· model → demo/x",
     "· reasoning → high",
     "",

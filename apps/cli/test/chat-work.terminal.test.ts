@@ -83,3 +83,37 @@ test("[U4] escape stops the run; what was said stays, and the next message is an
   await say(chat, "And now?");
   await chat.until("Here again.");
 });
+
+test("[U1] an answer that is too long for the log itself stands on the screen whole, and so does a long message", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const answer = `BEGIN ${"word ".repeat(10_000)} FINIS`;
+  await Provider.start(home, dir, { steps: [answer] });
+  await StartedHost.start(home, dir);
+  await using chat = await openChat(home, dir, { session: "s" });
+  await chat.until("scripted/one");
+  await say(chat, "Tell me");
+  await chat.until("FINIS");
+  await chat.until(/^ready/m);
+  await chat.until("FINIS");
+  expect((await chat.screen()).join("\n")).not.toContain("in the log");
+  await chat.press("C-Home");
+  await chat.until("BEGIN word");
+});
+
+test("[U10] a session is called what its first message says", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  await Provider.start(home, dir, { steps: ["Well.", "Well."] });
+  await StartedHost.start(home, dir);
+  await using chat = await openChat(home, dir);
+  await chat.until("scripted/one");
+  await say(chat, "Plan the garden");
+  await chat.until("ready · agent · Plan the garden");
+  await chat.press("C-n");
+  await chat.until("Type a message");
+  await say(chat, "Mend the roof");
+  await chat.until("ready · agent · Mend the roof");
+  await chat.press("C-r");
+  await chat.until((lines) => lines.some((line) => line.includes("Plan the garden")), "both");
+});

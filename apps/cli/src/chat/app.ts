@@ -74,7 +74,11 @@ export async function runChat(options: ChatOptions, terminal: Terminal): Promise
   let place: ChatPlace | undefined;
   ends.defer(() => tellFarewell(chat, place, options, terminal));
   ends.defer(loud);
-  const stop = once(() => screen.tui.stop({ preserveScreen: true }));
+  const stop = once(async () => {
+    // Keys that are on their way belong to the screen, and not to the shell after it.
+    await screen.tui.terminal.drainInput(200, 30);
+    screen.tui.stop({ preserveScreen: true });
+  });
   ends.defer(stop);
   screen.tui.start();
   screen.tui.terminal.setTitle("lichen");
@@ -114,13 +118,9 @@ function tellFarewell(
     terminal.say(`To go on: ${options.again(following.session.id)}`);
 }
 
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    work();
-  };
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
 }
 
 async function begin(

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { Agent, Client, Session, View } from "@lichen/client";
 import { Fault, type SessionInfo } from "@lichen/wire";
+import { oneLine } from "../printable.ts";
 import { Asking } from "./asking.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Directory } from "./directory.ts";
@@ -21,6 +22,7 @@ import type { ModelInUse } from "./model-in-use.ts";
 import { depthOf } from "./looks.ts";
 import type { Screen } from "./screen.ts";
 import type { Seen } from "./seen.ts";
+import { WholeTexts } from "./whole-texts.ts";
 import { type ThemeName, themeOf } from "./show/theme.ts";
 
 /** What a chat works with; there once the agent is reached. */
@@ -46,6 +48,12 @@ export class Chat {
   /** Why the session is followed no more, as it was told. */
   #trouble: string | undefined;
   readonly #drafts = new Drafts();
+  /** What sessions are to be called that are only just beginning. */
+  readonly #titles = new Map<string, string>();
+  #texts = new WholeTexts(
+    async () => undefined,
+    () => undefined,
+  );
   readonly #earlier = new Earlier(this);
   /** The session that has no message yet: what is begun in it is found again. */
   #fresh: string | undefined;
@@ -115,6 +123,7 @@ export class Chat {
     reach.outgoing.subscribe((event) => {
       if (event.type === "sent" && event.item.session === this.#following?.session.id)
         this.#following.begin();
+      if (event.type === "sent") this.#titled(event.item.session);
       if (event.type === "restored" && event.item.session === this.#following?.session.id)
         this.attempt(() => this.#restore(event.item.session));
       if (event.type === "set_aside")
@@ -150,6 +159,7 @@ export class Chat {
     }
     draft.text = "";
     const following = new Following(agent.session(session), () => this.changed());
+    this.#texts = this.#textsOf(following);
     following.ended.catch((error: unknown) => this.notices.sayError(error));
     this.#following = following;
     transcript.clear();
@@ -165,6 +175,12 @@ export class Chat {
     const fresh = this.#fresh;
     this.#fresh = undefined;
     this.open(fresh ?? newSession());
+  }
+
+  /** The first message of the session that is shown is on its way. */
+  begins(text: string): void {
+    const { session, standing } = this.#mustFollow();
+    if (standing === "absent") this.#titles.set(session.id, oneLine(text, 60));
   }
 
   /** Gives a message back to be written on, in its own session, above what was begun there. */
@@ -198,7 +214,7 @@ export class Chat {
       this.#isStale = false;
       const { view } = this;
       if (view) {
-        this.screen.transcript.show(this.#earlier.above(view));
+        this.show(view);
         this.#reach?.seen.mark(view.session.session, view.session.head);
       }
       const { standing, refusal } = this.#following ?? {};
@@ -209,6 +225,12 @@ export class Chat {
       this.asking.update(view);
       this.screen.draw();
     });
+  }
+
+  /** Shows a view of the session, with what stands before it and with its long texts. */
+  show(view: View): void {
+    const { transcript } = this.screen;
+    transcript.show(this.#texts.of(this.#earlier.above(view), transcript.isUnfolded));
   }
 
   /** The beginning of what is shown comes into sight. */
@@ -302,6 +324,19 @@ export class Chat {
     const panel = this.#choosing ?? this.asking.panel;
     const isFocused = this.#choosing !== undefined || this.asking.hasFocus;
     this.screen.show(panel, isFocused ? "panel" : "editor");
+  }
+
+  /** A session is called what its first message says, until somebody names it. */
+  #titled(session: string): void {
+    const title = this.#titles.get(session);
+    if (title === undefined || title === "") return;
+    this.#titles.delete(session);
+    this.attempt(() => this.#mustReach().agent.session(session).change({ title }));
+  }
+
+  #textsOf({ session }: Following): WholeTexts {
+    const read = async (sha256: string) => (await session.blob(sha256))?.bytes;
+    return new WholeTexts(read, () => this.changed());
   }
 
   /** Drafts that a chat before this one called back. */

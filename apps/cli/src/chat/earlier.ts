@@ -77,7 +77,7 @@ export class Earlier {
     await (view.more ? following.loadEarlier() : this.#lineage?.loadEarlier());
     const now = following.view;
     if (this.#chat.following !== following || now === undefined) return;
-    transcript.show(this.above(now));
+    this.#chat.show(now);
     if (first !== undefined && before !== undefined)
       screen.grow((transcript.lineOf(first.seq) ?? before) - before);
   }

@@ -2,6 +2,7 @@
 
 import { realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { isHeld } from "@lichen/runtime/node";
 import { hostsDir } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
@@ -34,7 +35,7 @@ async function reach(input: Input, terminal: Terminal): Promise<ReachedAgent> {
   try {
     return await reachAgent(input, terminal, { patienceMs: 0 });
   } catch (error) {
-    if (!Fault.is(error) || error.code !== "unavailable") throw error;
+    if (!isHeld(error)) throw error;
     throw new Fault(
       "unavailable",
       `${error.message}. For several chats at once, end it and run \`${commandName()} start${samePlace(input)}\`: ` +

@@ -72,7 +72,7 @@ export class Typing {
         return chat.attempt(() => nextReasoning(chat));
       case "unfold":
         transcript.isUnfolded = !transcript.isUnfolded;
-        return chat.screen.draw();
+        return chat.changed();
       case "image":
         return chat.attempt(async () => {
           chat.attachments.add("the clipboard", await clipboardImage());
@@ -168,6 +168,7 @@ export class Typing {
     const message = { text, images, ...(joins ? { delivery: "steer" as const } : {}) };
     try {
       if (!following || !reach) throw new Fault("unavailable", "the agent is not reached yet");
+      chat.begins(text);
       await reach.outgoing.send(following.session.id, message);
     } catch (error) {
       if (following) chat.giveBack(following.session.id, message);

@@ -99,9 +99,9 @@ function endedLines({ terminal, diagnostic }: ItemOf<"ended">, look: Look): stri
 }
 
 function changesOf(changes: EntryData["session.changed"]): string[] {
-  const { title, model, reasoning, tools } = changes;
+  // A title stands at the foot of the screen.
+  const { model, reasoning, tools } = changes;
   return [
-    title === undefined ? "" : `title → ${cleanLine(title, 200)}`,
     model === undefined ? "" : `model → ${cleanLine(model, 200)}`,
     reasoning === undefined ? "" : `reasoning → ${reasoning}`,
     tools === undefined ? "" : `tools activated → ${cleanLine(tools.join(", "), 400) || "none"}`,
