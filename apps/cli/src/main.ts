@@ -60,7 +60,8 @@ function endWithLauncher(): void {
   process.channel.unref();
 }
 
-async function explain(error: unknown, terminal: Terminal): Promise<number> {
+/** Says why a command could not be done. Answers the exit code. */
+export async function explain(error: unknown, terminal: Terminal): Promise<number> {
   if (error instanceof UsageError) {
     const about = error.command === undefined ? "lichen --help" : `lichen help ${error.command}`;
     terminal.say(`lichen: ${error.message}\nTry: ${about}`);

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
@@ -199,6 +199,97 @@ test("[K42] a first signal aborts the tool's and waits for its end; a second one
   const asked = home.start(["tool", "wait", dir]);
   await asked.until(({ stderr }) => /waiting/.exec(stderr)?.[0]);
   expect(await asked.stop("SIGTERM")).toBe(143);
+});
+
+/** Tells its own process and one that it starts, then never gives way. */
+const spinTool = `
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { defineTool, z } from "lichen";
+export default defineTool({
+  description: "Spins.",
+  input: z.object({ isBusy: z.boolean().default(true) }),
+  execute({ isBusy }, { cwd }) {
+    const child = spawn("sleep", ["600"], { stdio: "ignore" });
+    writeFileSync(cwd + "/pids", process.pid + " " + child.pid);
+    process.stderr.write("spinning\\n");
+    while (isBusy);
+    return new Promise(() => {});
+  },
+});
+`;
+/** Says something on stdout, in two ways, and ends its process where it is told to. */
+const loudTool = `
+import { defineTool, z } from "lichen";
+process.stdout.write("at import\\n");
+export default defineTool({
+  description: "Is loud.",
+  input: z.object({ leaves: z.boolean().default(false) }),
+  execute({ leaves }) {
+    process.stdout.write("by itself\\n");
+    if (leaves) process.exit(0);
+    return "said";
+  },
+});
+`;
+
+async function gone(pid: number): Promise<void> {
+  const isThere = () => {
+    try {
+      // A process that nobody waits for stays as a name alone.
+      return !/^\S+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    } catch {
+      return false;
+    }
+  };
+  while (isThere()) await new Promise((wake) => setTimeout(wake, 5));
+}
+
+test("[K42] a second signal kills a tool that never gives way, and what it has started; so does the end of lichen itself", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/spin.ts": spinTool });
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    const spins = home.start(["tool", "spin", dir]);
+    await spins.until(({ stderr }) => /spinning/.exec(stderr)?.[0]);
+    spins.child.kill(signal);
+    await spins.until(({ stderr }) => /once more to quit at once/.exec(stderr)?.[0]);
+    expect(await spins.stop(signal)).toBe(code);
+    for (const pid of (await readFile(home.path("agent", "pids"), "utf8")).split(" "))
+      await gone(Number(pid));
+  }
+  const left = home.start(["tool", "spin", '{"isBusy":false}', dir]);
+  await left.until(({ stderr }) => /spinning/.exec(stderr)?.[0]);
+  left.child.kill("SIGKILL");
+  for (const pid of (await readFile(home.path("agent", "pids"), "utf8")).split(" "))
+    await gone(Number(pid));
+});
+
+test("[K42] what the folder's code writes to stdout is no answer, and where it ends its process that is said", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/loud.ts": loudTool });
+  const { code, stdout, stderr } = await home.run(["tool", "loud", dir, "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ content: [{ type: "text", text: "said" }], isError: false });
+  expect(stderr).toContain("by itself");
+  const list = await home.run(["tool", dir, "--json"]);
+  expect(JSON.parse(list.stdout)).toMatchObject([{ name: "loud" }]);
+  const left = await home.run(["tool", "loud", '{"leaves":true}', dir, "--json"]);
+  expect(left).toMatchObject({ code: 1, stdout: "" });
+  expect(left.stderr).toContain("ended the process in which it runs (exit code 0)");
+});
+
+test("[K41] input that is nested deeper than the door allows is refused with 2", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/note.ts": noteTool });
+  for (const levels of [101, 3_000, 100_000]) {
+    const input = `{"text":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    const { code, stdout, stderr } = await home.run(["tool", "note", "-", dir], { input });
+    expect({ levels, code, stdout }).toEqual({ levels, code: 2, stdout: "" });
+    expect(stderr).toContain("nested deeper than 100 levels");
+  }
 });
 
 test("[K43] tool without a name lists the tools with their labels; --schema prints what one takes", async () => {

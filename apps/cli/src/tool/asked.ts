@@ -3,7 +3,7 @@
 
 import { statSync } from "node:fs";
 import { text as readAll } from "node:stream/consumers";
-import { findAgent } from "@lichen/server/node";
+import { findAgent, isTooDeep, maxDepth } from "@lichen/server/node";
 import { JsonObject } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 
@@ -36,7 +36,10 @@ export async function givenOf(json: string | undefined): Promise<JsonObject> {
   const text = json === "-" ? await readAll(process.stdin) : (json ?? "{}");
   const problem = jsonProblem(text);
   if (problem !== undefined) throw new UsageError(`tool: the input is no JSON: ${problem}`, "tool");
-  const { success, data } = JsonObject.safeParse(JSON.parse(text));
+  const value: unknown = JSON.parse(text);
+  if (isTooDeep(value))
+    throw new UsageError(`tool: the input is nested deeper than ${maxDepth} levels`, "tool");
+  const { success, data } = JsonObject.safeParse(value);
   if (success) return data;
   throw new UsageError(`tool: the input must be a JSON object, such as '{"count":2}'`, "tool");
 }

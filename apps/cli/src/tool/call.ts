@@ -1,8 +1,7 @@
 // One call of a tool from the command line, from its question to its outcome: what the tool is told of where it runs, who
 // stops it, and what is seen of it meanwhile.
 //
-//   The first Ctrl-C aborts the tool's signal and waits for it to end; a second one ends the process. What a stopped tool
-//   still answers is no outcome.
+//   The first signal aborts the tool's own and waits for it to end. What a stopped tool still answers is no outcome.
 
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
@@ -14,12 +13,13 @@ import {
   type Tool,
   type ToolContext,
 } from "@lichen/engine";
-import { type FolderTools, onStopSignal } from "@lichen/server/node";
+import type { FolderTools } from "@lichen/server/node";
 import { Fault, type JsonObject } from "@lichen/wire";
 import { askAtTerminal, oneByOne } from "../decide.ts";
 import { oneLine, printable } from "../printable.ts";
 import { questionsOf } from "../question.ts";
 import type { Terminal } from "../terminal.ts";
+import { codeOf, type Stop } from "./apart.ts";
 
 type Outcome = Awaited<ReturnType<typeof outcomeOfWork>>;
 
@@ -32,6 +32,8 @@ export interface CallOptions {
   readonly terminal: Terminal;
   /** How a person is asked where the tool wants one; `yes` allows it. */
   readonly asks: "terminal" | "nobody" | "yes";
+  /** Lets a listener be told once that the call is to be stopped; what it answers takes that back. */
+  readonly onStop: (listener: (signal: Stop) => void) => () => void;
 }
 
 /** Throws a `Fault` where a person did not allow the call. */
@@ -44,9 +46,8 @@ export async function callTool(
   const { terminal } = options;
   const stop = new AbortController();
   let exitCode = 130;
-  const ignoreSignals = onStopSignal((signal) => {
-    if (signal === "SIGTERM") exitCode = 143;
-    terminal.say(`stopping ${tool.name}; once more to quit at once`);
+  const ignoreSignals = options.onStop((signal) => {
+    exitCode = codeOf(signal);
     stop.abort(new Error("The call was stopped."));
   });
   const progress = new Progress(terminal);

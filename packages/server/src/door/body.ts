@@ -5,12 +5,11 @@
 
 import { Fault, faultCodeOf } from "@lichen/wire";
 import * as z from "zod";
+import { isTooDeep, maxDepth } from "./depth.ts";
 import { fieldWords } from "./field-words.ts";
 
 const plainCap = 1_048_576;
 export const imageCap = 16 * 1_048_576;
-/** Deeper JSON than this is refused: no honest caller sends it, and recursion has an end. */
-const depthCap = 100;
 
 /** The JSON body of a request, checked by a schema. */
 export async function readJson<T>(
@@ -101,15 +100,8 @@ function decode(bytes: Uint8Array): unknown {
       cause,
     });
   }
-  if (isDeeper(value, depthCap))
-    throw new Fault("invalid", `body: nested deeper than ${depthCap} levels`);
+  if (isTooDeep(value)) throw new Fault("invalid", `body: nested deeper than ${maxDepth} levels`);
   return value;
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (value === null || typeof value !== "object") return false;
-  if (levels === 0) return true;
-  return Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
 function tell(issue: z.core.$ZodIssue, where: string): string {

@@ -19,6 +19,7 @@ export {
 } from "./open-agent.ts";
 export { AgentFolder, loadDefinition, type LoadedDefinition } from "../folder/host/agent-folder.ts";
 export { FolderFiles, textOf } from "../folder/host/folder-files.ts";
+export { isTooDeep, maxDepth } from "../door/depth.ts";
 export { findAgent } from "../folder/host/find-agent.ts";
 export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";
 export { onStopSignal } from "./drain.ts";
