@@ -2,7 +2,7 @@
 // write no more.
 
 import { join } from "node:path";
-import { isDamage } from "@lichen/runtime/node";
+import { isDamage, isHeld } from "@lichen/runtime/node";
 import {
   connectHost,
   type Host,
@@ -19,7 +19,7 @@ import type { Place } from "./place.ts";
 import { StrayFaults } from "./stray-faults.ts";
 import { commandName, quoted } from "./typed.ts";
 
-export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics" | "capacity"> & {
+export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics" | "capacity" | "only"> & {
   readonly log: Log;
 };
 
@@ -58,7 +58,7 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
   } catch (error) {
     leave();
     if (isDamage(error)) throw damageOf(place, error);
-    throw (Fault.is(error) && error.code === "unavailable" && (await holderOf(place))) || error;
+    throw (isHeld(error) && (await holderOf(place, error))) || error;
   }
 }
 
@@ -81,8 +81,8 @@ function damageOf({ stateDir }: Place, cause: unknown): Fault {
   );
 }
 
-/** The refusal that names who serves this state, where that can be told. */
-async function holderOf({ stateDir }: Place): Promise<Fault | undefined> {
+/** The refusal that names who serves this state, where that can be told. It is known as the lease's own by its cause. */
+async function holderOf({ stateDir }: Place, { cause }: Fault): Promise<Fault | undefined> {
   const file = readHostFile(stateDir);
   if (file === undefined) return undefined;
   const connection = await connectHost(stateDir);
@@ -93,11 +93,13 @@ async function holderOf({ stateDir }: Place): Promise<Fault | undefined> {
       `This agent seems to be served ${who}, but its token is gone, without which nothing can be said to it: ` +
         `${ownerTokenPath(stateDir)}. A host that runs writes it again within seconds; if it does not, stop that ` +
         "process and start it again.",
+      { cause },
     );
   }
   if (connection.found !== "host") return undefined;
   return new Fault(
     "unavailable",
     `This agent is served already, ${who}. Use that one, stop it first, or name another state with --state.`,
+    { cause },
   );
 }

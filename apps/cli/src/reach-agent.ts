@@ -3,6 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Agent, type Client, createClient, localClient } from "@lichen/client";
 import { connectHost } from "@lichen/server/node";
+import { isHeld } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
 import { HostFetch } from "./host-fetch.ts";
@@ -32,6 +33,8 @@ export interface ReachOptions {
   readonly patienceMs?: number;
   /** Where the store is opened here, nothing in it runs: what is queued, and what a host left, stays as it is. */
   readonly atRest?: boolean;
+  /** Where the store is opened here, this session's work alone runs in it: what is of others stays as it is. */
+  readonly only?: string;
 }
 
 /** Less than the client's own time for an answer, so that it is told why none came. */
@@ -67,8 +70,7 @@ export async function reachAgent(
       return await opened(found, terminal, options);
     } catch (error) {
       // Another command may hold the store for a moment, and a host that starts holds it before it listens.
-      const isHeld = Fault.is(error) && error.code === "unavailable";
-      if (!isHeld || connection.found === "tokenless") throw error;
+      if (!isHeld(error) || connection.found === "tokenless") throw error;
       const waitedMs = performance.now() - began;
       if (waitedMs > storeMs) throw error;
       if (waitedMs > noticeMs && !isTold) {
@@ -83,10 +85,14 @@ export async function reachAgent(
 async function opened(
   place: Place,
   terminal: Terminal,
-  { atRest = false }: ReachOptions,
+  { atRest = false, only }: ReachOptions,
 ): Promise<ReachedAgent> {
   const log = openLog(terminal, "info");
-  const host = await openOwnHost(place, { log, ...(atRest ? { capacity: 0 } : {}) });
+  const host = await openOwnHost(place, {
+    log,
+    ...(atRest ? { capacity: 0 } : {}),
+    ...(only === undefined ? {} : { only }),
+  });
   const client = localClient(host.owner);
   const agent = client.agent(place.agentId);
   return {
@@ -95,7 +101,7 @@ async function opened(
     agent,
     stateDir: place.stateDir,
     async close() {
-      const others = atRest ? [] : await stillRunning(agent).catch(() => []);
+      const others = atRest ? [] : await stillRunning(agent, only).catch(() => []);
       await host.close({ patienceMs: 0 });
       if (others.length > 0)
         terminal.say(
@@ -106,10 +112,10 @@ async function opened(
 }
 
 /** The sessions whose run ends with this process. */
-async function stillRunning(agent: Agent): Promise<string[]> {
+async function stillRunning(agent: Agent, only: string | undefined): Promise<string[]> {
   const { sessions } = await agent.sessions({ limit: 200 });
   return sessions
-    .filter(({ state }) => state === "running")
+    .filter(({ session, state }) => state === "running" && (only ?? session) === session)
     .map(({ session }) => oneLine(session, 64));
 }
 

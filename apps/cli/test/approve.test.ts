@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
@@ -121,6 +121,16 @@ test("[K27] a token that is deleted while its host runs is written again for the
   const said = await home.run(["invoke", "x", dir, "--state", home.path("state")]);
   expect(said).toMatchObject({ code: 0, stdout: "Here.\n" });
   expect((await readFile(home.path("state", "token"), "utf8")).trim()).toBe(host.token);
+});
+
+test("[K27] another token that somebody writes into the file while the host runs is good for the next command", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const host = await StartedHost.start(home, dir, ["--state", home.path("state")]);
+  await writeFile(home.path("state", "token"), `${"o".repeat(40)}\n`, { mode: 0o600 });
+  const listed = await home.run(["sessions", dir, "--state", home.path("state"), "--json"]);
+  expect(listed).toMatchObject({ code: 0, stderr: "" });
+  expect((await host.ask("/agents")).status).toBe(401);
 });
 
 test("[K27] where a token is gone and its host stands still, the refusal names the token and the host", async () => {

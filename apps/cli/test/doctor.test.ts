@@ -1,13 +1,16 @@
+import { execFile } from "node:child_process";
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { acquireLease } from "@lichen/runtime/node";
 import { expect, test } from "vitest";
 import { Provider, writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
-import { Home, type Settings } from "./process.ts";
+import { bin, Home, type Settings } from "./process.ts";
 
 // Many processes, on a computer that may be busy.
 const slow = { timeout: 120_000 };
@@ -291,3 +294,105 @@ test(
     expect((await salvage(home.path("new"))).code).toBe(0);
   },
 );
+
+/** Root may read and write all there is, unless it gives that up. */
+const asUser = {
+  program: [
+    ...(process.getuid?.() === 0
+      ? (["setpriv", "--bounding-set=-dac_override,-dac_read_search"] as const)
+      : []),
+    process.execPath,
+    bin,
+  ] as unknown as [string, ...string[]],
+};
+
+test(
+  "[K36] a store that may not be written, one that is no file, and a state that may not be read are a fail",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const { dir, state } = await talked(home);
+    const store = join(state, "host.db");
+    await chmod(store, 0o400);
+    const readOnly = await examine(home, [dir, "--state", state], asUser);
+    expect(readOnly.of("store")).toMatchObject({
+      level: "fail",
+      text: expect.stringContaining("may not write host.db") as string,
+    });
+    expect(readOnly.ok).toBe(false);
+    await chmod(store, 0o600);
+    expect((await examine(home, [dir, "--state", state], asUser)).of("store")?.level).toBe("ok");
+
+    await chmod(state, 0o000);
+    const closed = await examine(home, [dir, "--state", state], asUser);
+    await chmod(state, 0o700);
+    for (const name of ["state", "store", "token"])
+      expect(closed.of(name)).toMatchObject({ level: "fail" });
+
+    await rm(store);
+    await promisify(execFile)("mkfifo", [store]);
+    const pipe = await examine(home, [dir, "--state", state]);
+    expect(pipe.of("store")).toMatchObject({
+      level: "fail",
+      text: expect.stringContaining("no file") as string,
+    });
+    const began = performance.now();
+    const refused = await home.run(["sessions", dir, "--state", state]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).not.toMatch(/another process|disk/);
+    expect(performance.now() - began).toBeLessThan(9_000);
+    await promisify(execFile)("mkfifo", [join(state, "token")]);
+    expect((await examine(home, [dir, "--state", state])).of("token")).toMatchObject({
+      level: "fail",
+    });
+  },
+);
+
+test(
+  "[K37] a store of which no conversation is left ends with 1, and a copy inside any agent is refused",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const { dir, state } = await talked(home);
+    const inside = await home.run(
+      ["doctor", "--state", state, "--salvage", join(dir, "deep", "copy")],
+      { cwd: tmpdir() },
+    );
+    expect(inside).toMatchObject({ code: 1, stdout: "" });
+    expect(inside.stderr).toContain("name a folder outside");
+    const to = home.path("copy");
+    const copied = await home.run(["doctor", dir, "--state", state, "--salvage", to]);
+    expect(copied.code).toBe(0);
+    expect(copied.stderr).toContain(`Keep ${state} and ${to} where no agent works`);
+
+    const store = join(state, "host.db");
+    const pages = (await stat(store)).size / 4_096;
+    const db = new DatabaseSync(store);
+    db.exec("delete from session; delete from entry; vacuum; pragma wal_checkpoint(TRUNCATE)");
+    db.close();
+    expect(pages).toBeGreaterThan(3);
+    await damage(store, [3]);
+    for (const more of [[], ["--json"]]) {
+      const args = ["doctor", dir, "--state", state, "--salvage", home.path("nothing"), ...more];
+      const { code, stdout, stderr } = await home.run(args);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("restore a backup");
+      expect(stderr).not.toContain("Go on with it");
+    }
+  },
+);
+
+test("[K37] a start in the target of a salvage that is under way is refused", slow, async () => {
+  await using home = await Home.make();
+  const { dir, state } = await talked(home);
+  const to = home.path("race");
+  const lease = await acquireLease(join(to, "host.db"));
+  const salvage = ["doctor", dir, "--state", state, "--salvage", to];
+  const refused = await home.run(salvage);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain("in use by another process");
+  lease.release();
+  expect((await home.run(salvage)).code).toBe(0);
+  const next = await home.run(["invoke", "again", dir, "--session", "one", "--state", to]);
+  expect(next.code).toBe(0);
+});

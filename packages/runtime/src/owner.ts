@@ -32,6 +32,8 @@ export interface OwnerOptions {
   readonly platform: Platform;
   /** Commands that run at once in this host; default 64. */
   readonly capacity?: number;
+  /** The id of the one session whose work runs here; all of it does where it is left out. */
+  readonly only?: string;
   /** How long an approval waits for a person; default seven days. */
   readonly approvalTtlMs?: number;
   readonly meta?: MetaRules;
@@ -89,6 +91,7 @@ export class Owner {
     const coordinator = new Coordinator(sessions, {
       capacity: options.capacity ?? defaultCapacity,
       approvalTtlMs: options.approvalTtlMs ?? weekMs,
+      only: options.only,
       partialChanged: (sid) => hub.partialChanged(sid),
     });
     const made = (row: SessionRow): void => hub.host.created(row.sid, row.info);

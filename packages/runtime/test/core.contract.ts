@@ -3,6 +3,7 @@
 import { admissionContract } from "./admission.contract.ts";
 import { cancelAbortContract } from "./cancel-abort.contract.ts";
 import { metadataContract } from "./metadata.contract.ts";
+import { oneSessionContract } from "./one-session.contract.ts";
 import { queueContract } from "./queue.contract.ts";
 import { callsContract } from "./calls.contract.ts";
 import { approvalsContract } from "./approvals.contract.ts";
@@ -27,6 +28,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   cancelAbortContract(host, withSql);
   metadataContract(host, withSql);
   queueContract(host, withSql);
+  oneSessionContract(host, withSql);
   steersContract(host, withSql);
   callsContract(host, withSql);
   approvalsContract(host, withSql);

@@ -1,11 +1,24 @@
 // What can be told of a store by looking at it.
 
-import { copyFile, mkdtemp, open, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { acquireLease, inspectStore, isDamage, openSql } from "../src/host/node/index.ts";
+import { acquireLease, inspectStore, isDamage, isHeld, openSql } from "../src/host/node/index.ts";
+import { toRefusal } from "../src/host/node/sqlite-refusal.ts";
 import { run, Stage } from "./stage.ts";
 
 const stored = join(import.meta.dirname, "stores/schema-1.db");
@@ -65,4 +78,28 @@ test("[S35] what is missing, empty, newer, foreign or damaged is told apart, and
   expect(isDamage(refusal)).toBe(true);
   expect(String(refusal)).toContain("lichen doctor --salvage");
   expect(isDamage(new Error("another"))).toBe(false);
+});
+
+test("[S35] what is no file, and what cannot be looked at, is neither missing nor empty; nothing waits for a pipe's other end", async () => {
+  await promisify(execFile)("mkfifo", [path]);
+  expect(await inspectStore(path)).toEqual({ state: "unreadable", why: "host.db is no file" });
+  const refused: unknown = await openSql(path).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "unreadable" });
+  await rm(path);
+  await mkdir(path);
+  expect(await inspectStore(path)).toMatchObject({ state: "unreadable" });
+  await rm(path, { recursive: true });
+  await writeFile(path, "");
+  expect(await inspectStore(join(path, "host.db"))).toMatchObject({ state: "unreadable" });
+});
+
+test("[S11] a lease that another holds is told apart from all else that is unavailable", async () => {
+  const lease = await acquireLease(path);
+  expect(isHeld(await acquireLease(path).catch((error: unknown) => error))).toBe(true);
+  lease.release();
+  for (const code of [10, 13]) {
+    const cause = Object.assign(new Error("of SQLite"), { errcode: code });
+    expect(isHeld(toRefusal(cause, "host.db"))).toBe(false);
+    expect(toRefusal(cause, "host.db")).toMatchObject({ code: "unavailable" });
+  }
 });

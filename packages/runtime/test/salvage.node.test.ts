@@ -247,7 +247,8 @@ test("[S34] the damaged files are not changed, and nobody writes to them meanwhi
   const before = digests(from);
   const { path } = await salvaged(from);
   expect(digests(from)).toEqual(before);
-  expect(await readdir(join(path, ".."))).toEqual(["host.db"]);
+  // The lease of a store stays where the store is.
+  expect((await readdir(join(path, ".."))).toSorted()).toEqual(["host.db", "host.db-lease"]);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const lease = await acquireLease(from);
   expect(await refusal(salvageStore({ from, to: join(folder, "held", "host.db"), platform }))).toBe(
@@ -255,6 +256,23 @@ test("[S34] the damaged files are not changed, and nobody writes to them meanwhi
   );
   lease.release();
 });
+
+test.for([0x2000, 0x0200, 0x0001, 0x8000])(
+  "[S32] a page size that is damaged to another one, %i, costs nothing",
+  async (size) => {
+    for (const told of [folded, whole]) {
+      const from = await copyOf(told, `sized-${size}-${told === whole ? "wal" : "folded"}`);
+      const file = await open(from, "r+");
+      await file.write(Uint8Array.from([size >> 8, size & 0xff]), 0, 2, 16);
+      await file.close();
+      const { report } = await expectPrefixes(from, whole);
+      expect(
+        report.sessions.filter(({ isCopied, isNameless }) => isCopied && !isNameless),
+      ).toHaveLength(whole.names.size);
+      expect(report.sessions.reduce((sum, it) => sum + it.lost, 0)).toBe(0);
+    }
+  },
+);
 
 test("[S34] what is no store, a target that is not empty and a newer schema are refused and leave nothing", async () => {
   const to = join(folder, "refused", "host.db");

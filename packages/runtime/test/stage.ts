@@ -10,6 +10,7 @@ import { Life } from "./life.ts";
 export interface LifeOptions {
   readonly engine?: Engine | EngineScript;
   readonly capacity?: number;
+  readonly only?: string;
   readonly approvalTtlMs?: number;
   readonly meta?: MetaRules;
   /** Agents of this life; one called `a` by default. */

@@ -16,11 +16,12 @@ import { allWaiting, howToAnswer, type Waiting, waitingIn } from "../waiting.ts"
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, input } = understood(given);
   // What is only looked at stays as it is.
-  const reached = await reachAgent(input, terminal, { atRest: id === undefined });
+  const reached = await reachAgent(input, terminal, { atRest: true });
+  let found: Waiting | undefined;
   try {
     const waiting = await find(reached.agent, input);
     if (id === undefined) return list(waiting, input, terminal);
-    const found = waiting.find(({ approval }) => approval.approvalId === id);
+    found = waiting.find(({ approval }) => approval.approvalId === id);
     if (found === undefined) {
       throw new Fault(
         "unknown_approval",
@@ -28,9 +29,16 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
           `\`${commandName()} approve\` lists what waits.`,
       );
     }
-    return await answer(reached, found, input, terminal);
+    refuseUnanswered(found, input);
+    if (reached.isShared) return await answer(reached, found, input, terminal);
   } finally {
     await reached.close();
+  }
+  const own = await reachAgent(input, terminal, { only: found.session });
+  try {
+    return await answer(own, found, input, terminal);
+  } finally {
+    await own.close();
   }
 }
 
@@ -70,17 +78,21 @@ function list(waiting: readonly Waiting[], input: Input, terminal: Terminal): nu
   return 0;
 }
 
+function refuseUnanswered({ approval }: Waiting, input: Input): void {
+  const isAllowed = !input.flag("deny");
+  if (approval.kind === "question" && isAllowed && input.value("message") === undefined)
+    throw new UsageError("approve: this is a question: answer it with --message", "approve");
+}
+
 function answer(
   reached: ReachedAgent,
   { session: id, approval }: Waiting,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
-  const { approvalId, commandId, kind } = approval;
+  const { approvalId, commandId } = approval;
   const message = input.value("message");
   const allow = !input.flag("deny");
-  if (kind === "question" && allow && message === undefined)
-    throw new UsageError("approve: this is a question: answer it with --message", "approve");
   const session = reached.agent.session(id);
   return followRun({ reached, session, input, terminal }, async ({ view, decide, cancel }) => {
     const requestId = `approve:${randomUUID()}`;

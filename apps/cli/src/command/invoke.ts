@@ -16,7 +16,7 @@ import { howToAnswer, waitingIn } from "../waiting.ts";
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const id = sessionOf(input);
   const text = await textOf(input);
-  const reached = await reachAgent(input, terminal);
+  const reached = await reachAgent(input, terminal, { only: id });
   try {
     const { agent } = reached;
     const session = agent.session(id);

@@ -17,7 +17,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const id = sessionIdOf(input.argument("session") ?? "", "send");
   const command = await commandOf(input);
   const waits = input.flag("wait");
-  const reached = await reachAgent(input, terminal, { atRest: !waits });
+  const reached = await reachAgent(input, terminal, waits ? { only: id } : { atRest: true });
   try {
     const session = reached.agent.session(id);
     const send = () => session.send(command);

@@ -1,14 +1,22 @@
 // `lichen doctor --salvage`: the words about what was copied of a damaged store, and what was not.
 
-import { realpathSync } from "node:fs";
-import { dirname, join, resolve, sep } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import {
+  isHeld,
   nodePlatform,
   type SalvagedSession,
   type SalvageReport,
   salvageStore,
 } from "@lichen/runtime/node";
-import { connectHost, readHostFile } from "@lichen/server/node";
+import {
+  configNames,
+  connectHost,
+  hostsDir,
+  liesIn,
+  readHostFile,
+  realPlace,
+} from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { oneLine } from "../printable.ts";
@@ -29,7 +37,7 @@ export async function salvage(
         "There is no state to copy from: name the agent's folder, or its state with --state.",
     );
   const to = resolve(target);
-  refuseInside(to, [agentDir, cwd]);
+  refuseInside(to, [agentDir, cwd, ...agentsAround(to)]);
   if (!input.flag("json")) terminal.say(`Reading ${join(stateDir, "host.db")} …`);
   const report = await salvaged(stateDir, to);
   if (input.flag("json")) {
@@ -41,6 +49,12 @@ export async function salvage(
   const dir = input.argument("dir");
   const folder = dir === undefined ? "" : ` ${quoted(dir)}`;
   terminal.say(`Go on with it:\n  ${commandName()} start${folder} --state ${quoted(to)}`);
+  const open = [stateDir, to].filter((path) => !liesIn(path, hostsDir()));
+  if (open.length > 0)
+    terminal.say(
+      `Keep ${open.join(" and ")} where no agent works: from an agent only the state it is served from and ` +
+        `${hostsDir()} are hidden.`,
+    );
   return 0;
 }
 
@@ -59,8 +73,7 @@ async function salvaged(stateDir: string, to: string): Promise<SalvageReport> {
   } catch (error) {
     if (!Fault.is(error)) throw error;
     const file = readHostFile(stateDir);
-    const isServed = error.code === "unavailable" && file !== undefined;
-    if (isServed && (await connectHost(stateDir)).found === "host")
+    if (isHeld(error) && file && (await connectHost(stateDir)).found === "host")
       throw new Fault(
         "unavailable",
         `Process ${file.pid} serves this state at ${file.url}: stop it, then salvage. Nothing was changed.`,
@@ -72,10 +85,7 @@ async function salvaged(stateDir: string, to: string): Promise<SalvageReport> {
 
 /** An agent's tools must not find its state; a start would refuse it there. */
 function refuseInside(path: string, folders: readonly (string | undefined)[]): void {
-  const place = realPlace(path);
-  const inside = folders.find(
-    (folder) => folder !== undefined && isInside(place, realPlace(folder)),
-  );
+  const inside = folders.find((folder) => folder !== undefined && liesIn(path, folder));
   if (inside === undefined) return;
   throw new Fault(
     "invalid",
@@ -83,21 +93,20 @@ function refuseInside(path: string, folders: readonly (string | undefined)[]): v
   );
 }
 
-function isInside(place: string, folder: string): boolean {
-  return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-}
-
-function realPlace(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPlace(parent), path.slice(parent.length));
+/** The folders at and above a place that are an agent's. */
+function agentsAround(path: string): string[] {
+  const found: string[] = [];
+  for (let at = realPlace(path); ; at = dirname(at)) {
+    if (configNames.some((name) => existsSync(join(at, name)))) found.push(at);
+    if (at === dirname(at)) return found;
   }
 }
 
 function lineOf(session: SalvagedSession): string {
   const { kept, lost, leftOut, lostBlobs, ended } = session;
+  const name = oneLine(`${session.agent}/${session.session}`, 300);
+  if (!session.isCopied)
+    return `lost  ${name}: neither its name nor its beginning was found; ${lost} entries lost`;
   const isWhole = lost === 0 && lostBlobs === 0 && session.isEndKnown && !session.isDetached;
   const said = [
     `${kept} ${kept === 1 ? "entry" : "entries"} kept`,
@@ -114,14 +123,14 @@ function lineOf(session: SalvagedSession): string {
     ...(session.isDetached ? ["the conversation that it was forked from is lost there"] : []),
     ...(session.isNameless ? ["its name is lost"] : []),
   ];
-  const name = oneLine(`${session.agent}/${session.session}`, 300);
   return `${isWhole ? "whole" : "part "} ${name}: ${said.join(", ")}`;
 }
 
 function summaryOf(report: SalvageReport, to: string): string {
-  const { sessions, pages, unreadablePages, isWalCut } = report;
+  const { pages, unreadablePages, isWalCut } = report;
+  const sessions = report.sessions.filter(({ isCopied }) => isCopied);
   const kept = sessions.reduce((sum, session) => sum + session.kept, 0);
-  const lost = sessions.reduce((sum, session) => sum + session.lost, 0);
+  const lost = report.sessions.reduce((sum, session) => sum + session.lost, 0);
   return [
     `${sessions.length} ${sessions.length === 1 ? "session" : "sessions"} copied to ${to}: ${kept} entries, ${lost} known to be lost.`,
     `${unreadablePages} of ${pages} pages were damaged${isWalCut ? ", and the newest changes (the end of the WAL) are lost" : ""}. The damaged store was not changed: keep it until you have seen what is there.`,

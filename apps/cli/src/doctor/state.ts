@@ -1,6 +1,6 @@
 // The state directory and what lies in it: its rights and room, the store, the token.
 
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { access, readFile, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { inspectStore, networkFileSystemAt } from "@lichen/runtime/node";
@@ -122,14 +122,31 @@ export async function checkStore(stateDir: string): Promise<Check> {
         `stop its host, if one runs, and ${salvage}`,
       );
     case "unreadable":
-      return fail("store", `it cannot be read: ${found.why}`, "mend that, then look again");
+      return fail(
+        "store",
+        `nothing can go on in it: ${found.why}`,
+        `mend that in ${quoted(stateDir)} (a file of a store has mode 600), then look again`,
+      );
   }
 }
 
 export async function checkToken(stateDir: string): Promise<Check> {
   const path = ownerTokenPath(stateDir);
-  const found = await stat(path).catch(() => undefined);
-  if (!found) return note("token", "there is none yet: the first start makes it");
+  let found: Stats | undefined;
+  try {
+    found = await stat(path);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === "ENOENT") return note("token", "there is none yet: the first start makes it");
+    return fail(
+      "token",
+      `${path} cannot be looked at (${code})`,
+      "start Lichen as the user it belongs to, or mend the rights of its folder",
+    );
+  }
+  // Reading a pipe would wait for its other end.
+  if (!found.isFile())
+    return fail("token", `${path} is no file`, "move it away and start again: a token is made");
   const mode = (found.mode & 0o777).toString(8).padStart(4, "0");
   if ((found.mode & 0o077) !== 0)
     return fail(

@@ -4,11 +4,12 @@
 // dies, so two processes never refresh one token twice or lose each other's change. A file that cannot be understood is
 // refused and left as it is.
 
-import { chmod, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { AuthOperationOptions, Credential, CredentialStore } from "@earendil-works/pi-ai";
-import { acquireLease, type Lease } from "@lichen/runtime/node";
+import { acquireLease, isHeld, type Lease, toSystemRefusal } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
 import * as z from "zod";
 
@@ -100,7 +101,7 @@ class FileCredentials implements CredentialStore {
       try {
         return await acquireLease(this.#path);
       } catch (error) {
-        if (!Fault.is(error) || error.code !== "unavailable") throw error;
+        if (!isHeld(error)) throw error;
         if (waitedMs >= lockWaitMs)
           throw new Fault(
             "unavailable",
@@ -115,13 +116,17 @@ class FileCredentials implements CredentialStore {
   async #stored(): Promise<Stored> {
     let text: string;
     try {
-      text = await readFile(this.#path, "utf8");
+      // Without it, opening a pipe waits for whoever writes into it.
+      await using file = await open(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const found = await file.stat();
+      if (!found.isFile()) throw this.#unreadable("is no regular file");
+      if ((found.mode & 0o077) !== 0) await file.chmod(0o600);
+      text = await file.readFile("utf8");
     } catch (error) {
+      if (Fault.is(error)) throw error;
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
       throw this.#unreadable("cannot be read", error);
     }
-    const { mode } = await stat(this.#path);
-    if ((mode & 0o077) !== 0) await chmod(this.#path, 0o600);
     let parsed: unknown;
     try {
       parsed = JSON.parse(text);
@@ -135,17 +140,23 @@ class FileCredentials implements CredentialStore {
   }
 
   async #write(stored: Stored): Promise<void> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
     const next = `${this.#path}.next`;
-    await rm(next, { force: true });
-    const file = await open(next, "wx", 0o600);
     try {
-      await file.writeFile(`${JSON.stringify(stored, undefined, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      await rm(next, { force: true });
+      const file = await open(next, "wx", 0o600);
+      try {
+        await file.writeFile(`${JSON.stringify(stored, undefined, 2)}\n`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(next, this.#path);
+    } catch (error) {
+      // Half of a credential is none; where even that cannot be removed, the next change does.
+      await rm(next, { force: true }).catch(() => undefined);
+      throw toSystemRefusal(error, `the credentials file ${basename(this.#path)}`);
     }
-    await rename(next, this.#path);
   }
 
   #unreadable(what: string, cause?: unknown): Fault {

@@ -5,6 +5,7 @@
 //      │                 ▼ │ rest / return          a run that waits for a person gives its place to others
 //      └──steer──▶ joined ┘
 //
+//   Q3  Of a store that is opened for one session, only that one's work runs; what others left stays as it is.
 //   Q4  A run that does not end within 10 s of its cancellation is settled without it, and can write no more.
 //   Q5  A settlement that could not be written (a full disk) is tried until it is.
 
@@ -42,6 +43,8 @@ export interface AttachedEngine {
 export interface CoordinatorOptions {
   readonly capacity: number;
   readonly approvalTtlMs: number;
+  /** The one session whose work runs here; all do where it is left out. */
+  readonly only?: string | undefined;
   readonly partialChanged: (sid: number) => void;
 }
 
@@ -50,6 +53,9 @@ export class Coordinator implements RunHouse {
   readonly approvals: Approvals;
   readonly partialChanged: (sid: number) => void;
   readonly #places: Places;
+  readonly #only: string | undefined;
+  /** Runs of an earlier process that are left to the next one. */
+  readonly #atRest = new Set<number>();
   readonly #engines = new Map<number, Engine>();
   readonly #connections = new Map<number, Connection>();
   readonly #live = new Map<number, LiveRun>();
@@ -58,6 +64,7 @@ export class Coordinator implements RunHouse {
 
   constructor(sessions: Sessions, options: CoordinatorOptions) {
     this.sessions = sessions;
+    this.#only = options.only;
     this.#places = new Places(options.capacity, (to) =>
       this.#track("orphan" in to ? this.#resume(to.orphan) : this.#claimReady(to.sid)),
     );
@@ -72,7 +79,14 @@ export class Coordinator implements RunHouse {
   /** Gives an agent's sessions their engine, and goes on with what an earlier process left. */
   attach({ aid, engine }: AttachedEngine, left: { running: number[]; queued: number[] }): void {
     this.#engines.set(aid, engine);
-    this.#places.adopt(left);
+    const running = left.running.filter((cid) => this.#runsHere(sidOf(cid)));
+    const queued = left.queued.filter((sid) => this.#runsHere(sid));
+    for (const cid of left.running) if (!running.includes(cid)) this.#atRest.add(cid);
+    this.#places.adopt({ running, queued });
+  }
+
+  #runsHere(sid: number): boolean {
+    return this.#only === undefined || sessionBySid(this.#sql, sid)?.id === this.#only;
   }
 
   engineOf(aid: number): Engine | undefined {
@@ -121,6 +135,7 @@ export class Coordinator implements RunHouse {
     const { row } = session;
     const engine = this.#engines.get(row.aid);
     if (!engine || this.#draining || row.info.state !== "queued") return false;
+    if (this.#only !== undefined && row.id !== this.#only) return false;
     if (!holdsPlace && this.#places.areFull) {
       tx.after(() => this.#places.wait(row.sid));
       return false;
@@ -173,7 +188,7 @@ export class Coordinator implements RunHouse {
 
   /** A run of an earlier process that still waits for a place ends at once where it is cancelled. */
   endOrphan(tx: Tx, session: SessionWriter, cid: number): void {
-    if (!this.#places.isOrphan(cid)) return;
+    if (!this.#places.isOrphan(cid) && !this.#atRest.has(cid)) return;
     settleRun(this.sessions.ground, session, cid, { terminal: "cancelled" });
     tx.after(() => this.#places.wait(session.row.sid));
   }

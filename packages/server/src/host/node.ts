@@ -20,11 +20,11 @@ export {
 export { AgentFolder, loadDefinition, type LoadedDefinition } from "../folder/host/agent-folder.ts";
 export { FolderFiles, textOf } from "../folder/host/folder-files.ts";
 export { isTooDeep, maxDepth } from "../door/depth.ts";
-export { findAgent } from "../folder/host/find-agent.ts";
+export { configNames, findAgent } from "../folder/host/find-agent.ts";
 export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";
 export { onStopSignal } from "./drain.ts";
 export { challengeHost, type Connection, connectHost, readHostFile } from "./host-file.ts";
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
 export { portHolder } from "./port-holder.ts";
-export { credentialsPath, hostsDir } from "./state-dir.ts";
+export { credentialsPath, hostsDir, liesIn, realPlace } from "./state-dir.ts";
 export { ownerTokenPath } from "./token.ts";

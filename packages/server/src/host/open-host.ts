@@ -26,6 +26,8 @@ export interface HostOptions {
   readonly env?: (name: string) => string | undefined;
   readonly models?: Models;
   readonly capacity?: number;
+  /** The one session whose work runs here; all of it does where it is left out. */
+  readonly only?: string;
   readonly onDiagnostics?: (diagnostics: readonly Diagnostic[]) => void;
   /** Told of faults that have no caller; the host goes on. */
   readonly report: (error: unknown) => void;
@@ -111,6 +113,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     const store = await openStore(join(stateDir, "host.db"), {
       platform,
       ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+      ...(options.only === undefined ? {} : { only: options.only }),
       ...(expireAfterMs === undefined ? {} : { approvalTtlMs: expireAfterMs }),
       ...(aroundSql === undefined ? {} : { aroundSql }),
     });

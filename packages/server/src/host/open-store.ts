@@ -3,7 +3,10 @@
 import { openOwner, type Owner, type OwnerOptions, type Platform, type Sql } from "@lichen/runtime";
 import { acquireLease, openSql } from "@lichen/runtime/node";
 
-export interface StoreOptions extends Pick<OwnerOptions, "capacity" | "approvalTtlMs" | "meta"> {
+export interface StoreOptions extends Pick<
+  OwnerOptions,
+  "capacity" | "only" | "approvalTtlMs" | "meta"
+> {
   readonly platform: Platform;
   /** Stands between the runtime and the database. */
   readonly aroundSql?: (sql: Sql) => Sql;

@@ -47,18 +47,22 @@ export function makeStateDir(path: string): string {
 
 /** Refuses a state place that an agent's tools would find in its working directory. */
 export function refuseStateInside(path: string, cwd: string): void {
-  const place = realPlace(path);
-  const working = realPlace(cwd);
-  if (place !== working && !place.startsWith(working.endsWith(sep) ? working : working + sep))
-    return;
+  if (!liesIn(path, cwd)) return;
   throw new Fault(
     "invalid",
     "The state would lie in the agent's working directory, where its own tools could read it: choose a place outside with --state or LICHEN_STATE_DIR.",
   );
 }
 
+/** Whether a place, there or not yet, is a folder or lies in it, past all links. */
+export function liesIn(path: string, folder: string): boolean {
+  const place = realPlace(path);
+  const outer = realPlace(folder);
+  return place === outer || place.startsWith(outer.endsWith(sep) ? outer : outer + sep);
+}
+
 /** The real path of a place that may not exist yet. */
-function realPlace(path: string): string {
+export function realPlace(path: string): string {
   const absolute = resolve(path);
   try {
     return realpathSync(absolute);

@@ -61,8 +61,7 @@ export class HostTokens implements TokenBook {
     const now = this.#now();
     if (Math.abs(now - this.#checkedAt) >= checkEveryMs) {
       this.#checkedAt = now;
-      this.#restore();
-      if (this.#stampNow() !== this.#stamp) this.#load();
+      this.#refresh();
     }
     return this.#known;
   }
@@ -72,7 +71,14 @@ export class HostTokens implements TokenBook {
   }
 
   prove(text: string): Promise<string> {
-    this.#restore();
+    try {
+      // Whoever challenges the host read the file just now, and says that token next.
+      this.#refresh();
+    } catch (error) {
+      if (!Fault.is(error)) throw error;
+      // Nothing to prove by: told to the next who comes with a token.
+      this.#stamp = "";
+    }
     return sign(this.#owner, text);
   }
 
@@ -116,6 +122,12 @@ export class HostTokens implements TokenBook {
     return this.#owner;
   }
 
+  /** Both files as they stand now. */
+  #refresh(): void {
+    this.#restore();
+    if (this.#stampNow() !== this.#stamp) this.#load();
+  }
+
   /** Whoever lost the token could say nothing to this host any more, not even that it should stop. */
   #restore(): void {
     if (existsSync(ownerTokenPath(this.#stateDir))) return;
@@ -153,10 +165,9 @@ export class HostTokens implements TokenBook {
   #load(): void {
     this.#stamp = this.#stampNow();
     this.#owner = readOwnerToken(this.#stateDir) ?? this.#owner;
-    this.#known = [
-      { id: "owner", sha256: this.sha256(this.#owner), principal: { kind: "owner" } },
-      ...this.#read().map(toKnown),
-    ];
+    // What was good before is void, also where the other file cannot be read.
+    this.#known = [{ id: "owner", sha256: this.sha256(this.#owner), principal: { kind: "owner" } }];
+    this.#known = [...this.#known, ...this.#read().map(toKnown)];
   }
 
   /** Tells whether either file was replaced since: both are only ever replaced whole. */
@@ -174,6 +185,12 @@ export class HostTokens implements TokenBook {
 export function readOwnerToken(stateDir: string): string | undefined {
   let token: string;
   try {
+    // Reading a pipe would wait for its other end.
+    if (statSync(ownerTokenPath(stateDir), { throwIfNoEntry: false })?.isFile() === false)
+      throw new Fault(
+        "invalid",
+        "`token` in the state directory is no file: move it away and one is made.",
+      );
     token = readFileSync(ownerTokenPath(stateDir), "utf8").trim();
   } catch (error) {
     if (isMissing(error)) return undefined;

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sign } from "../../src/door/proof.ts";
 import { HostTokens } from "../../src/host/token.ts";
 
 describe("the tokens of a host", () => {
@@ -40,6 +41,36 @@ describe("the tokens of a host", () => {
     expect(knows(there, old)).toBeUndefined();
     expect(knows(there, fresh)).toEqual({ kind: "owner" });
     expect(there.owner).toBe(fresh);
+  });
+
+  test("[H20] a token that somebody wrote into the file is proven by and good at once, and the former is void", async () => {
+    const tokens = open();
+    const old = tokens.owner;
+    const other = "o".repeat(40);
+    writeFileSync(path("token"), `${other}\n`);
+    expect(await tokens.prove("challenge")).toBe(await sign(other, "challenge"));
+    expect(knows(tokens, other)).toEqual({ kind: "owner" });
+    expect(knows(tokens, old)).toBeUndefined();
+  });
+
+  test("[H20] where a token file is spoilt while its host runs, the host goes on under the last token that was usable", async () => {
+    const tokens = open();
+    const viewer = tokens.issue({ kind: "viewer" });
+    const old = tokens.owner;
+    writeFileSync(path("token"), "short\n");
+    expect(await tokens.prove("challenge")).toBe(await sign(old, "challenge"));
+    expect(knows(tokens, old)).toEqual({ kind: "owner" });
+    now += 1_000;
+    expect(() => tokens.tokens()).toThrow(/remove it and one is made/);
+    const other = "o".repeat(40);
+    writeFileSync(path("token"), other);
+    writeFileSync(path("tokens.json"), "{");
+    expect(await tokens.prove("challenge")).toBe(await sign(other, "challenge"));
+    expect(knows(tokens, other)).toEqual({ kind: "owner" });
+    expect(knows(tokens, old)).toBeUndefined();
+    expect(knows(tokens, viewer.token)).toBeUndefined();
+    now += 1_000;
+    expect(() => tokens.tokens()).toThrow(/tokens\.json/);
   });
 
   test("[H20] issued tokens are kept as digests, survive restarts, and are void when revoked", () => {

@@ -6,4 +6,4 @@ export { acquireLease, type Lease } from "./lease.ts";
 export { nodePlatform } from "./platform.ts";
 export { openSql, type SqlFile, type SqlOptions } from "./sql.ts";
 export { type SalvagedSession, type SalvageReport, salvageStore } from "./salvage/salvage.ts";
-export { isDamage } from "./sqlite-refusal.ts";
+export { isDamage, isHeld } from "./sqlite-refusal.ts";

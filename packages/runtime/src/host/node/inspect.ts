@@ -1,9 +1,12 @@
 // What state a store is in: looked at read-only, without its lease, also while a host serves it.
 
-import { stat } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { Fault } from "@lichen/wire";
 import { schemaVersion } from "../../store/schema.ts";
 import { openSql } from "./sql.ts";
+import { toSystemRefusal } from "./folder.ts";
 import { isDamage } from "./sqlite-refusal.ts";
 
 export type StoreState =
@@ -21,14 +24,25 @@ export type StoreState =
   /** A database of another program. */
   | { readonly state: "foreign" }
   | { readonly state: "damaged"; readonly why: string }
-  /** It cannot be looked at: rights, a disk that fails, a file system without locks. */
+  /** This user cannot go on with it, or not even look at it: rights, no file, a disk that fails, no locks. */
   | { readonly state: "unreadable"; readonly why: string };
 
 /** Reads all of the store at `path` once; SQLite's own check of every page. */
 export async function inspectStore(path: string): Promise<StoreState> {
-  const found = await stat(path).catch(() => undefined);
-  if (!found) return { state: "missing" };
-  const wal = await stat(`${path}-wal`).catch(() => undefined);
+  let found: Stats | undefined;
+  let wal: Stats | undefined;
+  try {
+    found = await statIfThere(path);
+    if (!found) return { state: "missing" };
+    wal = await statIfThere(`${path}-wal`);
+  } catch (error) {
+    return { state: "unreadable", why: wordsOf(toSystemRefusal(error, basename(path))) };
+  }
+  // SQLite would leave files beside it that nobody may write either.
+  const unwritable = await whyUnwritable(path);
+  if (unwritable !== undefined) return { state: "unreadable", why: unwritable };
+  // Opening a pipe would wait for its other end.
+  if (!found.isFile()) return { state: "unreadable", why: `${basename(path)} is no file` };
   if (found.size === 0 && (wal?.size ?? 0) === 0) return { state: "empty" };
   if (found.size > 0 && found.size < 512)
     return { state: "damaged", why: `the file holds ${found.size} bytes only` };
@@ -56,7 +70,7 @@ export async function inspectStore(path: string): Promise<StoreState> {
       await file.close();
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = wordsOf(error);
     if (isDamage(error)) {
       const { cause } = error as Fault;
       return { state: "damaged", why: cause instanceof Error ? cause.message : why };
@@ -65,4 +79,29 @@ export async function inspectStore(path: string): Promise<StoreState> {
     // SQLite's own words for what damage makes of a table of tables: no such column, malformed schema.
     return { state: "damaged", why };
   }
+}
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Which of the store's files this user may not write. */
+async function whyUnwritable(path: string): Promise<string | undefined> {
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-lease`])
+    try {
+      await access(file, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "";
+      if (code !== "ENOENT") return `this user may not write ${basename(file)} (${code})`;
+    }
+  return undefined;
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

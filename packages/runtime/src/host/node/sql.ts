@@ -44,7 +44,7 @@ export async function openSql(path: string, options: SqlOptions = {}): Promise<S
     return fileOf(new Connection(db, "in memory"), undefined, undefined);
   }
   const label = basename(path);
-  await refuseFragment(path, label);
+  await refuseOther(path, label);
   if (options.readOnly) {
     await refuseNetworkFileSystem(dirname(path), label);
     const db = openDatabase(path, label, true);
@@ -74,10 +74,13 @@ export async function openSql(path: string, options: SqlOptions = {}): Promise<S
   }
 }
 
-/** SQLite takes a file that is shorter than any database for an empty one, and would write over it. */
-async function refuseFragment(path: string, label: string): Promise<void> {
+/**
+ * SQLite takes a file that is shorter than any database for an empty one, and would write over it; of what is no file it
+ * says that the disk fails.
+ */
+async function refuseOther(path: string, label: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
-  if (!found || found.size === 0 || found.size >= 512) return;
+  if (!found || (found.isFile() && (found.size === 0 || found.size >= 512))) return;
   throw new Fault(
     "unreadable",
     `the store ${label} is no SQLite database; nothing was changed: move that file away, or choose another one`,

@@ -16,6 +16,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && primaryOf(error) === busy;
 }
 
+/** Whether a refusal is that somebody else holds a lease or a file: it may be waited for, unlike a disk that is full. */
+export function isHeld(error: unknown): error is Fault {
+  return Fault.is(error) && error.code === "unavailable" && isBusy(error.cause);
+}
+
 /** Whether a refusal tells of a damaged file: part of it may still be readable. */
 export function isDamage(error: unknown): boolean {
   if (!Fault.is(error) || !(error.cause instanceof Error) || !("errcode" in error.cause))

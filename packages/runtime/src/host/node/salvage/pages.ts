@@ -8,7 +8,7 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import { read } from "./read.ts";
 import { walIndex, type WalIndex } from "./wal.ts";
 
-/** What every store is made with, for a file whose header does not say it any more. */
+/** What every store is made with. A header that says something else is damaged; a WAL's is under its checksum. */
 const usualPageBytes = 4_096;
 const magic = "SQLite format 3\0";
 
@@ -30,8 +30,7 @@ export class Pages {
     this.#walFile = walFile;
     this.#wal = walFile === undefined ? undefined : walIndex(walFile);
     this.isCut = this.#wal?.isCut ?? false;
-    const head = read(file, 0, 100);
-    this.pageBytes = pageBytesIn(head) ?? this.#wal?.pageBytes ?? usualPageBytes;
+    this.pageBytes = this.#wal?.pageBytes ?? usualPageBytes;
     this.count = Math.ceil(fstatSync(file).size / this.pageBytes);
   }
 
@@ -53,7 +52,7 @@ export class Pages {
   /** How many pages the header promises that neither the file nor the WAL has. */
   get missing(): number {
     const first = this.newest(1);
-    const promised = pageBytesIn(first) === undefined ? 0 : (first?.readUInt32BE(28) ?? 0);
+    const promised = this.#isHeader(first) ? first.readUInt32BE(28) : 0;
     // A damaged number is no reason to believe in pages that nobody ever wrote.
     if (promised > this.count * 1_000 + 1_000) return 0;
     let missing = 0;
@@ -98,7 +97,7 @@ export class Pages {
   #freePages(): ReadonlySet<number> {
     const free = new Set<number>();
     const first = this.newest(1);
-    if (first === undefined || pageBytesIn(first) === undefined) return free;
+    if (!this.#isHeader(first)) return free;
     let trunk = first.readUInt32BE(32);
     while (trunk > 1 && !free.has(trunk)) {
       const page = this.newest(trunk);
@@ -112,6 +111,13 @@ export class Pages {
     }
     return free;
   }
+
+  /** Whether a first page begins as that of a store does: then the rest of its header is believed. */
+  #isHeader(first: Buffer | undefined): first is Buffer {
+    if (first === undefined || first.toString("latin1", 0, 16) !== magic) return false;
+    const named = first.readUInt16BE(16);
+    return (named === 1 ? 65_536 : named) === this.pageBytes;
+  }
 }
 
 function inFile(number: number): Place {
@@ -120,14 +126,6 @@ function inFile(number: number): Place {
 
 function inWal(frame: number): Place {
   return frame * 2 + 1;
-}
-
-/** The size that a header names; undefined where it is no header. */
-function pageBytesIn(head: Buffer | undefined): number | undefined {
-  if (head === undefined || head.toString("latin1", 0, 16) !== magic) return undefined;
-  const named = head.readUInt16BE(16);
-  const bytes = named === 1 ? 65_536 : named;
-  return bytes >= 512 && (bytes & (bytes - 1)) === 0 ? bytes : undefined;
 }
 
 function openIfThere(path: string): number | undefined {

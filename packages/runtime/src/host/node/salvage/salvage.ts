@@ -1,12 +1,13 @@
 // Salvage: what is readable of a damaged store, copied into a new one that this code opens like any other.
 //
 //   The damaged files are read and never changed; its lease is held meanwhile, so that nobody else writes to them.
+//   The lease of the new store is held as well: what somebody makes there first is never replaced.
 //   The log is the truth: of each session the entries are copied up to the first that cannot be read, and every other
 //   table is derived from them. Blobs are copied where their bytes have the digest they are called by.
 //   What stands open in a session whose end is lost, or may be, ends as unknown: nothing runs twice by being copied.
 //   A request id of what is lost stays used: it is refused rather than done a second time.
 
-import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { Fault, type SessionInfo } from "@lichen/wire";
 import type { Platform } from "../../../platform.ts";
@@ -21,6 +22,7 @@ import { endOpenCommands, noteLoss } from "./closing.ts";
 import { FoundRows } from "./found-rows.ts";
 import { Identities, type Identity } from "./identities.ts";
 import { Pages } from "./pages.ts";
+import { putInPlace } from "./put-in-place.ts";
 import { type Lineage, RebuiltSession } from "./rebuilt-session.ts";
 import { copyRequests } from "./requests.ts";
 
@@ -53,6 +55,8 @@ export interface SalvagedSession {
   readonly isDetached: boolean;
   /** Its name was found nowhere and is made up. */
   readonly isNameless: boolean;
+  /** False where neither its name nor its beginning was found: nothing of it is in the copy. */
+  readonly isCopied: boolean;
 }
 
 export interface SalvageReport {
@@ -66,16 +70,15 @@ export interface SalvageReport {
 }
 
 /**
- * Copies what is readable. `unavailable` while somebody owns the damaged store, `invalid` where the new place is not
- * empty, `unreadable` where nothing of a store of Lichen is left, or a newer Lichen wrote it.
+ * Copies what is readable. `unavailable` while somebody owns the damaged store or the new one, `invalid` where the new
+ * place is not empty, `unreadable` where no conversation of a store of Lichen is left, or a newer Lichen wrote it.
  */
 export async function salvageStore(options: SalvageOptions): Promise<SalvageReport> {
   const { from, to } = options;
   if (!statSync(from, { throwIfNoEntry: false })?.isFile())
     throw new Fault("invalid", `There is no store ${basename(from)} to copy from.`);
   makeFolder(dirname(to), "The folder to copy to");
-  if (readdirSync(dirname(to)).length > 0)
-    throw new Fault("invalid", "The folder to copy to is not empty: name a new one.");
+  refuseFull(to);
   const lease = await leaseOf(from);
   try {
     const pages = openPages(from);
@@ -87,6 +90,13 @@ export async function salvageStore(options: SalvageOptions): Promise<SalvageRepo
   } finally {
     lease?.release();
   }
+}
+
+/** The lease and its journal are there while it is held, and stay behind where a copy was begun. */
+function refuseFull(to: string): void {
+  const lease = `${basename(to)}-lease`;
+  if (readdirSync(dirname(to)).some((name) => !name.startsWith(lease)))
+    throw new Fault("invalid", "The folder to copy to is not empty: name a new one.");
 }
 
 /** Where not even the lock can be written, nobody writes to the store either. */
@@ -119,16 +129,39 @@ async function copy(pages: Pages, { from, to, platform }: SalvageOptions): Promi
       "unreadable",
       `Nothing of a store of Lichen can be found in ${basename(from)}: restore a backup.`,
     );
-  // Whole or not there: a copy that was broken off must not be taken for one.
-  const draft = `${to}.part`;
+  const lease = await acquireLease(to);
   try {
-    const report = await copyInto(draft, (sql) => new Copying(sql, found, pages, platform).run());
-    renameSync(draft, to);
-    await syncFolder(dirname(to));
-    return report;
+    // Nobody begins a store here from now on.
+    refuseFull(to);
+    // Whole or not there: a copy that was broken off must not be taken for one.
+    const draft = `${to}.part`;
+    try {
+      const report = await copyInto(draft, (sql) => new Copying(sql, found, pages, platform).run());
+      refuseNothing(report, from);
+      putInPlace(draft, to);
+      await syncFolder(dirname(to));
+      return report;
+    } finally {
+      for (const end of ["", "-wal", "-shm"]) rmSync(`${draft}${end}`, { force: true });
+    }
   } finally {
-    for (const end of ["", "-wal", "-shm"]) rmSync(`${draft}${end}`, { force: true });
+    lease.release();
   }
+}
+
+/** A copy without a word of a damaged store is none that anybody could go on with. */
+function refuseNothing(
+  { sessions, pages, unreadablePages, isWalCut }: SalvageReport,
+  from: string,
+): void {
+  const isSomething = ({ isCopied, kept, lost, isEndKnown }: SalvagedSession): boolean =>
+    isCopied && (kept > 0 || (lost === 0 && isEndKnown));
+  if (sessions.some(isSomething)) return;
+  if (sessions.length === 0 && unreadablePages === 0 && !isWalCut) return;
+  throw new Fault(
+    "unreadable",
+    `No conversation can be read in ${basename(from)} any more (${unreadablePages} of ${pages} pages are damaged${isWalCut ? ", and its WAL is" : ""}); nothing was copied: restore a backup.`,
+  );
 }
 
 async function copyInto<T>(path: string, write: (sql: Sql) => T): Promise<T> {
@@ -216,10 +249,10 @@ class Copying implements Lineage {
       ...{ sid, agent: info.agent, session: info.session, kept, lost: longest - kept },
       leftOut: seqs.filter((seq) => seq > kept).length,
       isEndKnown: head !== undefined && !this.#pages.isCut,
-      ...{ isDetached, isNameless },
+      ...{ isDetached, isNameless, isCopied: !isNameless || kept > 0 },
     };
     // Neither a beginning nor a name: there is nothing to go on with.
-    if (isNameless && kept === 0) return { ...lost, ended: 0 };
+    if (!lost.isCopied) return { ...lost, ended: 0 };
     this.#kept.set(sid, kept);
     const at = this.#platform.now();
     let ended = 0;
