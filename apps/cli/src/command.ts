@@ -11,6 +11,8 @@ export interface CommandSpec {
   readonly arguments: readonly ArgumentSpec[];
   readonly options: readonly OptionSpec[];
   readonly examples: readonly string[];
+  /** Said in place of words that are not understood, which may be secrets. */
+  readonly hidesWords?: string;
   load(): Promise<{ run: Program }>;
 }
 

@@ -7,6 +7,7 @@ import { type Approval, Fault } from "@lichen/wire";
 import type { Asked, Decide } from "./ask.ts";
 import type { Input } from "./command.ts";
 import { decideAtTerminal, describeApproval, oneByOne } from "./decide.ts";
+import { oneLine } from "./printable.ts";
 import type { ReachedAgent } from "./reach-agent.ts";
 import { RunView } from "./run-view.ts";
 import type { Terminal } from "./terminal.ts";
@@ -62,7 +63,9 @@ function deciderOf({ reached, session, input, terminal }: Follower): Decide {
   const inTurn = oneByOne();
   return async (approval, withdrawn, isEarlier) => {
     if (isEarlier)
-      terminal.say(`session ${session.id} waits for an answer to an earlier message first`);
+      terminal.say(
+        `session ${oneLine(session.id, 256)} waits for an answer to an earlier message first`,
+      );
     if (terminal.canAsk) {
       const whole = await wholeHere(session, approval, terminal);
       if (whole) return inTurn(() => decideAtTerminal(terminal, whole, withdrawn));
@@ -93,7 +96,7 @@ async function wholeHere(
 
 function sayWaiting(approval: Approval, { session, input, terminal }: Follower): number {
   terminal.say(
-    `lichen: session ${session.id} waits for a person, and nobody can be asked here. It keeps waiting until ` +
+    `lichen: session ${oneLine(session.id, 256)} waits for a person, and nobody can be asked here. It keeps waiting until ` +
       `${approval.expiresAt}. Answer with:\n  ${howToAnswer(approval, input)}`,
   );
   return 1;

@@ -1,5 +1,6 @@
 // The command line's one way through: parse, run, and the exit code. Usage errors are 2, refusals and failures 1.
 
+import { Interrupted } from "./ask-secret.ts";
 import { UsageError } from "./command.ts";
 import { commands } from "./commands.ts";
 import { renderCommandHelp, renderHelp } from "./help.ts";
@@ -62,6 +63,7 @@ function endWithLauncher(): void {
 
 /** Says why a command could not be done. Answers the exit code. */
 export async function explain(error: unknown, terminal: Terminal): Promise<number> {
+  if (error instanceof Interrupted) return 130;
   if (error instanceof UsageError) {
     const about = error.command === undefined ? "lichen --help" : `lichen help ${error.command}`;
     terminal.say(`lichen: ${error.message}\nTry: ${about}`);

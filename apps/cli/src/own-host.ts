@@ -16,6 +16,7 @@ import { describeError } from "./fault-text.ts";
 import type { Log } from "./log.ts";
 import { variable } from "./model-name.ts";
 import type { Place } from "./place.ts";
+import { oneLine } from "./printable.ts";
 import { StrayFaults } from "./stray-faults.ts";
 import { commandName, quoted } from "./typed.ts";
 
@@ -30,7 +31,7 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
   const leave = strays.take({
     dir: place.agentDir,
     left: ({ error, session, isOwn }) => {
-      const from = session === undefined ? "the agent's code" : `session ${session}`;
+      const from = session === undefined ? "the agent's code" : `session ${oneLine(session, 256)}`;
       const what = isOwn
         ? "a bug of Lichen that stops nothing, please report it"
         : `a fault that nobody awaited, left by ${from}`;

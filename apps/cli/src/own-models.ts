@@ -19,11 +19,13 @@ export async function ownModels(): Promise<Models> {
   });
 }
 
-async function readModels(folder: string): Promise<string | undefined> {
+/** The folder's models.json, where it can be read whole. */
+export async function readModels(folder: string): Promise<string | undefined> {
   const found = await new FolderFiles([hostsDir()]).read(
     join(folder, "models.json"),
     folder,
     maxModelsBytes,
   );
-  return found === undefined || found.problem !== undefined ? undefined : textOf(found);
+  if (found === undefined || found.problem !== undefined || found.isCut) return undefined;
+  return textOf(found);
 }

@@ -56,6 +56,8 @@ function parseCommand(command: CommandSpec, args: readonly string[]): Parsed {
     if (token.name === "help") return { kind: "help", command };
     const option = command.options.find((spec) => spec.name === token.name);
     if (option === undefined || !token.rawName.startsWith("--")) {
+      if (command.hidesWords !== undefined)
+        throw refusal(command, `has no such option; ${command.hidesWords}`);
       const names = ["help", ...command.options.map((spec) => spec.name)];
       throw refusal(command, `has no option ${token.rawName}${meant(token.name, names, "--")}`);
     }
@@ -95,6 +97,8 @@ function inputOf(
   const missing = required[words.length];
   if (missing !== undefined) throw refusal(command, `needs <${missing.name}>: ${missing.summary}`);
   const extra = words[command.arguments.length];
+  if (extra !== undefined && command.hidesWords !== undefined)
+    throw refusal(command, `takes one provider and no other word; ${command.hidesWords}`);
   if (extra !== undefined) {
     throw refusal(
       command,

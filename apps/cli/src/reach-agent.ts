@@ -105,7 +105,7 @@ async function opened(
       await host.close({ patienceMs: 0 });
       if (others.length > 0)
         terminal.say(
-          `what else ran here goes on at the next \`lichen start\`: session ${others.join(", ")}`,
+          `what else ran here goes on at the next \`lichen start\`: session ${others.map((id) => oneLine(id, 256)).join(", ")}`,
         );
     },
   };

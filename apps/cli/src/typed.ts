@@ -3,6 +3,7 @@
 import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Input } from "./command.ts";
+import { printable } from "./printable.ts";
 
 /** `lichen`, or `npx lichen` where only npm finds it: it was started by npm, or inside its own clone. */
 export function commandName(): string {
@@ -24,5 +25,13 @@ export function samePlace(input: Input): string {
 
 /** A word as a shell reads it back. */
 export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (printable(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`;
+  // What could move the cursor or turn the line around is spelt out.
+  const spelt = Array.from(word, (character) =>
+    printable(character) === character
+      ? character.replace(/['\\]/, "\\$&")
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return `$'${spelt.join("")}'`;
 }

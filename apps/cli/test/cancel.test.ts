@@ -104,6 +104,7 @@ test(
     const gone = await home.run(["cancel", "typo", dir]);
     expect(gone).toMatchObject({ code: 1, stdout: "" });
     expect(gone.stderr).toMatch(/no session "typo".*lichen sessions/);
+    expect(gone.stderr).toContain(`sessions ${dir}\``);
     expect(await home.run(["cancel", "s", dir, "--only-if-pending"])).toMatchObject({ code: 2 });
     expect(await home.run(["cancel", "s", "two", dir])).toMatchObject({ code: 2 });
   },

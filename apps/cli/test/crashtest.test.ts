@@ -259,3 +259,14 @@ test("[Y9] what cannot be understood ends with 2, and a run that fails by itself
   });
   expect(await readdir(home.path("tmp"))).toEqual([]);
 });
+
+test("[Y8] copies that would lie in the folder that they are made of are refused in a sentence", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tmp/kept": "" });
+  const { code, stdout, stderr } = await home.run(["crashtest", dir, "go"], {
+    env: { TMPDIR: join(dir, "tmp") },
+  });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("Set TMPDIR to a place outside");
+  expect(await readdir(join(dir, "tmp"))).toEqual(["kept"]);
+});

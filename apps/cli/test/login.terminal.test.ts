@@ -51,21 +51,43 @@ test(
   },
 );
 
-test("[K39] Ctrl-C at a question, and a key that is broken off, store nothing", slow, async () => {
-  await using home = await Home.make();
-  await using terminal = await login(home, []);
-  await terminal.until("Sign in to which one?");
-  await terminal.press("C-c");
-  expect(await terminal.exitCode()).toBe(130);
-  await using second = await login(home, ["groq"]);
-  await second.until("(it is not shown):");
-  await second.type("half");
-  await second.press("C-c");
-  await second.until(/othing was stored/);
-  expect(await second.exitCode()).toBe(1);
-  expect((await second.modes()).lineSettings).toBe("as before");
-  await expect(stored(home)).rejects.toThrow("ENOENT");
-});
+test(
+  "[K39] Ctrl-C at a question or a key stores nothing and is 130; a key of the keyboard that is no character is none of the secret",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    await using terminal = await login(home, []);
+    await terminal.until("Sign in to which one?");
+    await terminal.press("C-c");
+    expect(await terminal.exitCode()).toBe(130);
+    await using second = await login(home, ["groq"]);
+    await second.until("(it is not shown):");
+    await second.type("half");
+    await second.press("C-c");
+    await second.until(/othing was stored/);
+    expect(await second.exitCode()).toBe(130);
+    expect((await second.modes()).lineSettings).toBe("as before");
+    await expect(stored(home)).rejects.toThrow("ENOENT");
+    await using third = await login(home, ["groq"]);
+    await third.until("(it is not shown):");
+    await third.press("Up");
+    await third.type("made-up-keyx");
+    await third.press("Left");
+    await third.press("BSpace");
+    await third.press("Enter");
+    await third.until("Groq: stored in");
+    expect(await stored(home)).toEqual({ groq: { type: "api_key", key: "made-up-key" } });
+    await using token = await Terminal.open({
+      command: process.execPath,
+      args: [bin, "attach", "http://127.0.0.1:9"],
+      cwd: home.dir,
+      env: { HOME: home.dir },
+    });
+    await token.until("The host's token");
+    await token.press("C-c");
+    expect(await token.exitCode()).toBe(130);
+  },
+);
 
 test(
   "[K39] a login with an account shows its address and code, waits for the person, and stores what comes of it",

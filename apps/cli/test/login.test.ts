@@ -1,4 +1,5 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { Home } from "./process.ts";
 
@@ -79,7 +80,7 @@ test(
     await using home = await Home.make();
     const unknown = await home.run(["login", "grok", "--key-stdin"], { input: secret });
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
-    expect(unknown.stderr).toContain('no provider "grok"; did you mean groq?');
+    expect(unknown.stderr).toContain("no such provider; did you mean groq?");
     const nobody = await home.run(["login", "groq"]);
     expect(nobody).toMatchObject({ code: 1, stdout: "" });
     expect(nobody.stderr).toContain("Nobody can be asked here");
@@ -95,3 +96,36 @@ test(
       expect(await home.run(["login", ...args])).toMatchObject({ code: 2, stdout: "" });
   },
 );
+
+test(
+  "[K38] no word of a login is repeated: a key typed there is told apart by nobody",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    for (const args of [
+      [secret],
+      ["groq", secret],
+      [secret, "--remove"],
+      ["groq", `--${secret}`],
+      ["groq", `--key=${secret}`],
+      ["groq", `-${secret}`],
+      ["groq", `--key-stdin=${secret}`],
+    ]) {
+      const { code, stdout, stderr } = await home.run(["login", ...args]);
+      expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
+      expect(stderr).not.toContain(secret);
+      if (!args[1]?.includes("stdin")) expect(stderr).toMatch(/key is never an argument/);
+    }
+  },
+);
+
+test("[K38] a pipe in the place of the credentials holds nobody up", slow, async () => {
+  await using home = await Home.make();
+  await mkdir(home.path(".local/share/lichen"), { recursive: true });
+  execFileSync("mkfifo", [stored(home)]);
+  for (const args of [["--list"], ["groq", "--key-stdin"]]) {
+    const { code, stderr } = await home.run(["login", ...args], { input: secret });
+    expect({ args, code }).toEqual({ args, code: 1 });
+    expect(stderr).toContain("credentials.json is no regular file");
+  }
+});

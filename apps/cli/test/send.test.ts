@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { noteTool, Provider, writeAgent } from "./agent.ts";
@@ -185,6 +186,10 @@ test("[K33] send steers a run, records a line, and takes images", slow, async ()
   const refused = await home.run(["send", "s", "look", dir, "--image", "no.png"]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toContain("no.png is no PNG");
+  execFileSync("mkfifo", [home.path("pipe.png")]);
+  const piped = await home.run(["send", "s", "look", dir, "--image", "pipe.png"]);
+  expect(piped).toMatchObject({ code: 1, stdout: "" });
+  expect(piped.stderr).toContain("pipe.png is no regular file");
 });
 
 test(

@@ -2,7 +2,8 @@
 
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { writeAgent } from "./agent.ts";
+import { quoted } from "../src/typed.ts";
+import { noteTool, Provider, writeAgent } from "./agent.ts";
 import { bin, Home, repository } from "./process.ts";
 
 /** The line that begins like this, without what is explained behind it. */
@@ -37,6 +38,33 @@ test("[K28] a command started by npm, or inside its own clone, is called so", as
   const here = home.start(["start", dir, "--port", "0"], { cwd: repository });
   await here.until(({ stderr }) => /invoke .*\n/.exec(stderr) ?? undefined);
   expect(lineOf(here.stderr, "npx lichen")).toMatch(/^npx lichen invoke/);
+});
+
+test("[K28] an id that could turn a line around is shown without that, and spelt out where it has to be typed", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, {
+    "tools/note.ts": noteTool.replace("description:", "confirm: true,\n  description:"),
+  });
+  const id = "s\u202eevil";
+  const call = { parts: [{ call: { name: "note", input: { text: "x" } } }] };
+  await Provider.start(home, dir, { steps: [call, "Done."] });
+  const asked = await home.run(["invoke", "go", dir, "--session", id]);
+  expect(asked.stderr).toContain("session sevil waits for a person");
+  const blocked = await home.run(["invoke", "go", dir, "--session", id]);
+  expect(blocked.stderr).toContain("session sevil waits for a person");
+  const list = await home.run(["approve", dir]);
+  expect(list.stdout).toContain("session sevil, until");
+  const none = await home.run(["approve", "apr_3wklk58v8jrz_13", dir]);
+  expect(none.stderr).toContain(`approve ${dir}\` lists what waits`);
+  const unknown = await home.run(["cancel", `${id}-2`, dir]);
+  expect(unknown.stderr).toContain('no session "sevil-2"');
+  for (const { stdout, stderr } of [asked, blocked, list, none, unknown])
+    expect(stdout + stderr).not.toContain("\u202e");
+  const typed = quoted(`it's ${id}`);
+  expect(typed).toBe("$'it\\'s s\\u202eevil'");
+  const env = { LC_ALL: "C.UTF-8" };
+  const read = await home.run(["-c", `printf %s ${typed}`], { program: ["bash"], env });
+  expect(read.stdout).toBe(`it's ${id}`);
 });
 
 test("[K7] an init where a file is in the way names that file, one where nothing can be made ends, and one in the current directory says so", async () => {

@@ -1,6 +1,10 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commands } from "../src/commands.ts";
-import { Home } from "./process.ts";
+import { renderHelp } from "../src/help.ts";
+import { parse } from "../src/parse.ts";
+import { Home, repository } from "./process.ts";
 
 test("[K1] help goes to stdout and names every command, its arguments and its options", async () => {
   await using home = await Home.make();
@@ -49,6 +53,7 @@ const misunderstood: [string, string[], RegExp][] = [
   ["a flag with a value", ["start", "--json=yes"], /--json takes no value/],
   ["a missing argument", ["invoke"], /invoke: needs <text>/],
   ["an argument too many", ["init", "a", "b"], /"b"/],
+  ["a number that is too large", ["sessions", "--limit", "99999999"], /from 1 to 999999, not/],
   ["an empty message", ["invoke", " \n"], /the message is empty/],
   ["a session that cannot be one", ["invoke", "x", "--session", ".."], /session/],
 ];
@@ -63,3 +68,55 @@ test.for(misunderstood)(
     expect(stderr).toMatch(/Try: lichen (help [a-z]+|--help)\n$/);
   },
 );
+
+/** The words of an example as a shell hands them to lichen; other programs, redirections and variables are left out. */
+function wordsOf(example: string): string[] {
+  const line = /(?:^|[|=…] ?)lichen (.*)$/.exec(example)?.[1] ?? "";
+  const found = line.matchAll(/'([^']*)'|"((?:\$\([^)]*\)|[^"])*)"|([^\s'"]+)/g);
+  const words = Array.from(found, ([, single, double, plain]) => single ?? double ?? plain ?? "");
+  const redirected = words.findIndex((word) => word === "<" || word === ">");
+  return redirected === -1 ? words : words.slice(0, redirected);
+}
+
+test("[K1] every example of the help is understood, and names agents and tools that there are", async () => {
+  const tools = new Set<string>();
+  for (const command of commands)
+    for (const example of command.examples) {
+      const words = wordsOf(example);
+      expect(words[0], example).toBe(command.name);
+      const parsed = parse(words, commands);
+      expect(parsed.kind, example).toBe("run");
+      if (parsed.kind !== "run") continue;
+      const folder = words.find((word) => word.startsWith("examples/"));
+      if (folder === undefined) continue;
+      expect(existsSync(join(repository, folder, "lichen.config.ts")), example).toBe(true);
+      const name = parsed.input.argument("name");
+      if (command.name !== "tool" || name === undefined) continue;
+      expect(existsSync(join(repository, folder, "tools", `${name}.ts`)), example).toBe(true);
+      tools.add(name);
+    }
+  expect([...tools].toSorted()).toEqual(["dice", "note_write"]);
+  await using home = await Home.make();
+  const rolled = await home.run([
+    "tool",
+    "dice",
+    '{"count":2}',
+    join(repository, "examples/hello"),
+  ]);
+  expect(rolled.code).toBe(0);
+});
+
+test("[K1] help names every variable of the environment that a command reads", () => {
+  const help = renderHelp(commands);
+  const sources = readdirSync(join(repository, "apps/cli/src"), { recursive: true })
+    .map((name) => join(repository, "apps/cli/src", String(name)))
+    .filter((path) => path.endsWith(".ts"));
+  const read = sources.flatMap((path) =>
+    Array.from(
+      readFileSync(path, "utf8").matchAll(/(?:env\[|variable\()"(LICHEN_\w+)"/g),
+      ([, name]) => name,
+    ),
+  );
+  expect(read.length).toBeGreaterThan(5);
+  for (const name of new Set(read)) expect(help).toContain(`  ${name} `);
+});

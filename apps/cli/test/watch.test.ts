@@ -148,7 +148,25 @@ test("[K31] watch of what is not there is refused and names `lichen sessions`", 
   const { code, stdout, stderr } = await home.run(["watch", "typo", dir]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(/no session "typo".*lichen sessions/);
+  expect(stderr).toContain(`sessions ${dir}\``);
 });
+
+test(
+  "[K32] a single word that is an agent's folder is the folder, and a conversation where the folder is named too",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const dir = await writeAgent(home);
+    const watching = home.start(["watch", "agent"]);
+    await watching.until(({ stderr }) => /no host serves this agent now/.exec(stderr)?.[0]);
+    expect(watching.stderr).toContain("start agent\n");
+    expect(await watching.stop("SIGINT")).toBe(0);
+    await StartedHost.start(home, dir);
+    const session = await home.run(["watch", "agent", dir]);
+    expect(session.code).toBe(1);
+    expect(session.stderr).toContain('no session "agent"');
+  },
+);
 
 test(
   "[K31] watch --json prints each frame as a line, and ends when the conversation is deleted",

@@ -44,6 +44,17 @@ test("[N22] files are their owner's alone, and none is left half written", async
     await expect(storage.putFile(name, new Uint8Array())).rejects.toThrow("not a name");
 });
 
+test("[N22] what stood in the way of its folder once is in the way no more when it is gone", async () => {
+  const path = folder();
+  writeFileSync(path, "");
+  const storage = fileStorage(path);
+  await expect(storage.put(itemAt(1))).rejects.toThrow();
+  await expect(storage.load()).rejects.toThrow();
+  rmSync(path);
+  await storage.put(itemAt(1));
+  expect((await storage.load()).items).toEqual([itemAt(1)]);
+});
+
 test("[N22] what cannot be read is told by name and stays, and the rest is sent", async () => {
   const path = folder();
   mkdirSync(join(path, "items"), { recursive: true });

@@ -6,11 +6,13 @@ import { ApprovalId, Fault, SessionId } from "@lichen/wire";
 import { attend } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
 import { describeApproval } from "../decide.ts";
+import { idOrFolder } from "../folder-word.ts";
 import { followRun } from "../follow-run.ts";
+import { oneLine } from "../printable.ts";
 import { decisionBy } from "../question.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
-import { commandName } from "../typed.ts";
+import { commandName, samePlace } from "../typed.ts";
 import { allWaiting, howToAnswer, type Waiting, waitingIn } from "../waiting.ts";
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
@@ -26,7 +28,7 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
       throw new Fault(
         "unknown_approval",
         `${id} waits for nobody: it was answered, has run out, or is of another agent. ` +
-          `\`${commandName()} approve\` lists what waits.`,
+          `\`${commandName()} approve${samePlace(input)}\` lists what waits.`,
       );
     }
     refuseUnanswered(found, input);
@@ -42,21 +44,19 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   }
 }
 
-/** A first word that is no approval's id is the folder. */
 function understood(given: Input): { id: string | undefined; input: Input } {
   const session = given.value("session");
   if (session !== undefined && !SessionId.safeParse(session).success)
     throw new UsageError("approve: --session is no session's id", "approve");
-  const first = given.argument("approvalId");
-  const isId = first === undefined || ApprovalId.safeParse(first).success;
-  if (!isId && given.argument("dir") !== undefined)
-    throw new UsageError(`approve: "${first}" is no approval's id, which begins apr_`, "approve");
-  const id = isId ? first : undefined;
+  const { id, input } = idOrFolder(given, {
+    command: "approve",
+    argument: "approvalId",
+    isId: (word) => ApprovalId.safeParse(word).success,
+    what: "no approval's id, which begins apr_",
+  });
   if (id === undefined && (given.flag("deny") || given.value("message") !== undefined))
     throw new UsageError("approve: --deny and --message need an <approvalId>", "approve");
-  if (isId) return { id, input: given };
-  const argument = (name: string) => (name === "dir" ? first : undefined);
-  return { id, input: { ...given, argument } };
+  return { id, input };
 }
 
 function find(agent: Agent, input: Input): Promise<Waiting[]> {
@@ -71,7 +71,7 @@ function list(waiting: readonly Waiting[], input: Input, terminal: Terminal): nu
     for (const { session, approval } of waiting) {
       const about = describeApproval(approval).replaceAll("\n", "\n  ");
       terminal.answer(
-        `${approval.approvalId}  session ${session}, until ${approval.expiresAt}\n  ${about}\n`,
+        `${approval.approvalId}  session ${oneLine(session, 256)}, until ${approval.expiresAt}\n  ${about}\n`,
       );
       terminal.say(`  ${howToAnswer(approval, input)}`);
     }

@@ -4,7 +4,9 @@ import { randomUUID } from "node:crypto";
 import type { Session } from "@lichen/client";
 import { CommandId } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
+import { idOrFolder } from "../folder-word.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
+import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -13,7 +15,7 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   const reached = await reachAgent(input, terminal, { atRest: true });
   try {
     const session = reached.agent.session(id);
-    return await onSession(id, () =>
+    return await onSession(id, input, () =>
       commandId === undefined
         ? abort(session, input, terminal)
         : cancel(session, commandId, input, terminal),
@@ -23,19 +25,17 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   }
 }
 
-/** A second word that is no command's id is the folder. */
 function understood(given: Input): { id: string; commandId: string | undefined; input: Input } {
   const id = sessionIdOf(given.argument("session") ?? "", "cancel");
-  const second = given.argument("commandId");
-  const isId = second === undefined || CommandId.safeParse(second).success;
-  if (!isId && given.argument("dir") !== undefined)
-    throw new UsageError(`cancel: "${second}" is no command's id, which begins cmd_`, "cancel");
-  const commandId = isId ? second : undefined;
+  const { id: commandId, input } = idOrFolder(given, {
+    command: "cancel",
+    argument: "commandId",
+    isId: (word) => CommandId.safeParse(word).success,
+    what: "no command's id, which begins cmd_",
+  });
   if (commandId === undefined && given.flag("only-if-pending"))
     throw new UsageError("cancel: --only-if-pending needs a <commandId>", "cancel");
-  if (isId) return { id, commandId, input: given };
-  const argument = (name: string) => (name === "dir" ? second : undefined);
-  return { id, commandId, input: { ...given, argument } };
+  return { id, commandId, input };
 }
 
 async function abort(session: Session, input: Input, terminal: Terminal): Promise<number> {
@@ -43,7 +43,7 @@ async function abort(session: Session, input: Input, terminal: Terminal): Promis
   const cancelled = receipt.cancelled ?? [];
   if (input.flag("json")) terminal.answer(`${JSON.stringify(receipt)}\n`);
   else if (cancelled.length === 0)
-    terminal.say(`nothing runs in session ${session.id}, and nothing waits to run`);
+    terminal.say(`nothing runs in session ${oneLine(session.id, 256)}, and nothing waits to run`);
   else for (const commandId of cancelled) terminal.answer(`${commandId}\n`);
   return 0;
 }

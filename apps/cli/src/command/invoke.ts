@@ -9,6 +9,7 @@ import { type Input, UsageError } from "../command.ts";
 import { describeApproval } from "../decide.ts";
 import { followRun } from "../follow-run.ts";
 import { modelNamed } from "../model-name.ts";
+import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { howToAnswer, waitingIn } from "../waiting.ts";
@@ -56,7 +57,7 @@ async function isBlocked(session: Session, input: Input, terminal: Terminal): Pr
   const [first] = await waitingIn(session);
   if (first === undefined) return false;
   terminal.say(
-    `lichen: session ${session.id} waits for a person to answer an earlier message, and nobody can be asked ` +
+    `lichen: session ${oneLine(session.id, 256)} waits for a person to answer an earlier message, and nobody can be asked ` +
       `here; this message was not sent.\n${describeApproval(first.approval)}\n` +
       `Answer first (until ${first.approval.expiresAt}):\n  ${howToAnswer(first.approval, input)}`,
   );

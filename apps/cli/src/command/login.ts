@@ -80,7 +80,10 @@ function known(id: string, providers: readonly Listed[]): Listed {
     providers.map((it) => it.id),
   );
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  throw new UsageError(`login: there is no provider "${oneLine(id, 100)}"${hint}`, "login");
+  throw new UsageError(
+    `login: there is no such provider${hint} (${commandName()} login --list names them). A key is never an argument: it is asked for, or read with --key-stdin.`,
+    "login",
+  );
 }
 
 interface Patience {

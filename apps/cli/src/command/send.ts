@@ -1,7 +1,6 @@
 // `lichen send`: a message admitted to a session, without or with waiting for its end.
 
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import type { Session } from "@lichen/client";
 import { type Command, Fault, imageTypeOf, type InlineImage, RequestId } from "@lichen/wire";
@@ -11,7 +10,11 @@ import { followRun } from "../follow-run.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
+import { readRegular } from "../regular-file.ts";
 import { commandName, quoted, samePlace } from "../typed.ts";
+
+/** As base64 more than a host takes. */
+const maxImageBytes = 12 * 1_048_576;
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const id = sessionIdOf(input.argument("session") ?? "", "send");
@@ -21,7 +24,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   try {
     const session = reached.agent.session(id);
     const send = () => session.send(command);
-    const receipt = await onSession(id, send, ", and `send --new` begins one");
+    const receipt = await onSession(id, input, send, ", and `send --new` begins one");
     const { commandId, entryId } = receipt;
     if (waits && commandId !== undefined)
       return await follow({ reached, session, input, terminal }, commandId);
@@ -90,7 +93,7 @@ async function commandOf(input: Input): Promise<Command> {
 }
 
 async function imageAt(path: string): Promise<InlineImage> {
-  const bytes = await readFile(path);
+  const bytes = await readRegular(path, maxImageBytes);
   const mimeType = imageTypeOf(bytes);
   if (mimeType === undefined)
     throw new Fault("invalid", `${path} is no PNG, JPEG, GIF or WebP: send one of these.`);

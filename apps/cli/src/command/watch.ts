@@ -4,6 +4,7 @@ import type { Frame, HostFrame, Session } from "@lichen/client";
 import { onStopSignal } from "@lichen/server/node";
 import { faultBody, type SessionInfo } from "@lichen/wire";
 import type { Input } from "../command.ts";
+import { holdsAgent, inFolder } from "../folder-word.ts";
 import { followSession, pages } from "../follow-session.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
 import { oneLine } from "../printable.ts";
@@ -38,7 +39,7 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
     }
     const session = reached.agent.session(id);
     const watch = input.flag("json") ? printFrames : showSession;
-    await onSession(id, () => watch(session, watching));
+    await onSession(id, input, () => watch(session, watching));
     if (!signal.aborted) terminal.say(`session ${oneLine(id, 256)} was deleted`);
     return 0;
   } finally {
@@ -47,14 +48,14 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   }
 }
 
-/** A single word that can only be a folder is the folder. */
+/** A single word that can only be a folder, or is an agent's, is the folder. */
 function understood(given: Input): { id: string | undefined; input: Input } {
   const word = given.argument("session");
-  const isFolder = given.argument("dir") === undefined && /^(\.\.?$|\.{0,2}\/)/.test(word ?? "");
   if (word === undefined) return { id: undefined, input: given };
-  if (!isFolder) return { id: sessionIdOf(word, "watch"), input: given };
-  const argument = (name: string) => (name === "dir" ? word : undefined);
-  return { id: undefined, input: { ...given, argument } };
+  const isAlone = given.argument("dir") === undefined;
+  if (isAlone && (/^(\.\.?$|\.{0,2}\/)/.test(word) || holdsAgent(word)))
+    return { id: undefined, input: inFolder(given, word) };
+  return { id: sessionIdOf(word, "watch"), input: given };
 }
 
 /** What a person is told of the connection, on stderr. */

@@ -1,7 +1,7 @@
 // What there is of a kind just now: the sessions and approvals of a host that runs, the tools of a folder by their files,
 // the models by name. What it takes is imported only for the kind that is asked for.
 
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Offers } from "../command.ts";
 import type { Offer, Wanted } from "./wanted.ts";
@@ -11,7 +11,6 @@ type Line = Pick<Wanted, "typed" | "options">;
 type Take = (found: readonly Offer[]) => void;
 
 const most = 100;
-const maxModelsBytes = 1_024 * 1_024;
 
 /** Hands over what it finds as it finds it. Rejects where there is nothing to be found. */
 export async function findLive(kind: LiveKind, line: Line, take: Take): Promise<void> {
@@ -109,21 +108,17 @@ async function findTools({ typed }: Line, take: Take): Promise<void> {
 }
 
 async function findModels(take: Take): Promise<void> {
-  const { createModels } = await import("@lichen/engine");
+  const [{ createModels }, { readModels }] = await Promise.all([
+    import("@lichen/engine"),
+    import("../own-models.ts"),
+  ]);
   take([{ word: "demo", summary: "the built-in one, no language model" }]);
-  const modelsJson = readModels();
+  const modelsJson = await readModels(process.cwd());
   const models = createModels({
     env: (name) => process.env[name],
     ...(modelsJson === undefined ? {} : { modelsJson }),
   });
   take((await models.listModels()).map(({ spec, name }) => ({ word: spec, summary: name })));
-}
-
-/** Those of the current folder, as `lichen models` has them. */
-function readModels(): string | undefined {
-  const stat = statSync("models.json", { throwIfNoEntry: false });
-  const isReadable = stat?.isFile() === true && stat.size <= maxModelsBytes;
-  return isReadable ? readFileSync("models.json", "utf8") : undefined;
 }
 
 /** The last argument that is a folder. */

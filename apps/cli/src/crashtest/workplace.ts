@@ -5,9 +5,10 @@
 import { existsSync } from "node:fs";
 import { copyFile, cp, mkdir, mkdtemp, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, isAbsolute, join, relative } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { standsForNothing } from "@lichen/engine/node";
+import { Fault } from "@lichen/wire";
 
 export interface Copy {
   readonly dir: string;
@@ -27,8 +28,14 @@ export class Workplace {
   /** `stateDir` is where the agent's conversations are, if it had any. */
   static async open(dir: string, stateDir: string | undefined): Promise<Workplace> {
     const from = await realpath(dir);
+    const temporary = await realpath(tmpdir());
+    if (isWithin(temporary, from))
+      throw new Fault(
+        "invalid",
+        `The copies would lie in the folder that they are made of: the system's temporary directory is ${temporary}. Set TMPDIR to a place outside of the folder.`,
+      );
     // Made with mode 0700.
-    const root = await mkdtemp(join(await realpath(tmpdir()), "lichen-crashtest-"));
+    const root = await mkdtemp(join(temporary, "lichen-crashtest-"));
     const place = new Workplace(root, basename(from) || "agent");
     try {
       const original = place.#copy("original");
@@ -73,6 +80,11 @@ export class Workplace {
       witness: join(place, "witness.jsonl"),
     };
   }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return !isAbsolute(way) && !/^\.\.(\/|$)/.test(way);
 }
 
 /** What was installed is linked to and not copied: it is large, and nobody's work. */

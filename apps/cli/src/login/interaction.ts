@@ -4,7 +4,7 @@
 import { createInterface } from "node:readline/promises";
 import type { Models } from "@lichen/engine";
 import { Fault } from "@lichen/wire";
-import { askSecret } from "../ask-secret.ts";
+import { askSecret, Interrupted } from "../ask-secret.ts";
 import { oneLine, printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -28,7 +28,7 @@ export function atTerminal(
     async prompt(prompt) {
       const until = prompt.signal ? AbortSignal.any([signal, prompt.signal]) : signal;
       until.throwIfAborted();
-      if (prompt.type === "secret") return keyTyped(prompt.message);
+      if (prompt.type === "secret") return keyTyped(prompt.message, breakOff);
       if (prompt.type === "select") return chosen(terminal, prompt, until, breakOff);
       const hint = prompt.placeholder ? ` (such as ${oneLine(prompt.placeholder, 100)})` : "";
       return lineTyped(`${oneLine(prompt.message, 500)}${hint}: `, until, breakOff);
@@ -64,8 +64,13 @@ export function acceptedKey(text: string): string {
   return key;
 }
 
-async function keyTyped(message: string): Promise<string> {
-  return acceptedKey(await askSecret(`${oneLine(message, 500)} (it is not shown): `));
+async function keyTyped(message: string, breakOff: () => void): Promise<string> {
+  try {
+    return acceptedKey(await askSecret(`${oneLine(message, 500)} (it is not shown): `));
+  } catch (error) {
+    if (error instanceof Interrupted) breakOff();
+    throw error;
+  }
 }
 
 async function chosen(

@@ -71,7 +71,7 @@ export const folder: readonly CommandSpec[] = [
         refuse: (value) =>
           /^[1-9]\d{0,5}$/.test(value)
             ? undefined
-            : `takes a whole number from 1 on, not "${value}"`,
+            : `takes a whole number from 1 to 999999, not "${value}"`,
       },
       { name: "keep", summary: "keep the copies, and say where they are" },
       json,

@@ -36,9 +36,9 @@ export const helping: readonly CommandSpec[] = [
     ],
     examples: [
       "lichen tool",
-      "lichen tool roll '{\"count\":2}' examples/hello",
-      "lichen tool roll --schema examples/hello",
-      "lichen tool note - < note.json",
+      "lichen tool dice '{\"count\":2}' examples/hello",
+      "lichen tool dice --schema examples/hello",
+      "lichen tool note_write - examples/notes < note.json",
     ],
     load: () => import("../command/tool.ts"),
   },

@@ -52,6 +52,8 @@ export const keeping: readonly CommandSpec[] = [
       { name: "key-stdin", summary: "read a key from stdin" },
       json,
     ],
+    hidesWords:
+      "a key is never an argument, where the shell's history would keep it; it is asked for, or read with --key-stdin",
     examples: [
       "lichen login",
       "lichen login anthropic",

@@ -64,7 +64,7 @@ export const screen: readonly CommandSpec[] = [
     ],
     examples: [
       "lichen attach http://127.0.0.1:7387",
-      "LICHEN_TOKEN=… lichen attach https://host.example my-agent --continue",
+      "lichen attach https://host.example my-agent --token-file host.token --continue",
     ],
     load: () => import("../command/attach.ts"),
   },

@@ -121,7 +121,8 @@ export const talking: readonly CommandSpec[] = [
       "Shows messages, tools, questions and how runs end, until Ctrl-C (0, and nothing is stopped by it) or until the " +
         "conversation is deleted. Outlives the host's restarts, and waits for a host where none runs. Without a " +
         "session it shows a line for every change of any conversation.",
-      "A single word that begins with ./, ../ or / (or is . or ..) is the folder.",
+      "A single word that begins with ./, ../ or / (or is . or ..), or that is the folder of an agent, is the folder: name " +
+        "the folder as well to mean a conversation of that name.",
     ],
     arguments: [
       {
@@ -137,7 +138,7 @@ export const talking: readonly CommandSpec[] = [
       state,
       { name: "json", summary: "print each frame of the stream as one line of JSON" },
     ],
-    examples: ["lichen watch", "lichen watch weather --from-start", "lichen watch weather --json"],
+    examples: ["lichen watch", "lichen watch my-agent", "lichen watch weather --from-start"],
     load: () => import("../command/watch.ts"),
   },
   {
@@ -183,7 +184,7 @@ export const talking: readonly CommandSpec[] = [
         refuse: (value) =>
           /^[1-9]\d{0,5}$/.test(value)
             ? undefined
-            : `takes a whole number from 1 on, not "${value}"`,
+            : `takes a whole number from 1 to 999999, not "${value}"`,
       },
       { name: "search", value: "text", summary: "only those that contain this" },
       state,

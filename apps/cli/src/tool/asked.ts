@@ -1,11 +1,11 @@
 // What a `lichen tool` line asks for: which tool, with what, of which folder. Words are told apart by what they are, so
 // that the JSON can be left out and the folder still be named.
 
-import { statSync } from "node:fs";
 import { text as readAll } from "node:stream/consumers";
-import { findAgent, isTooDeep, maxDepth } from "@lichen/server/node";
+import { isTooDeep, maxDepth } from "@lichen/server/node";
 import { JsonObject } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
+import { holdsAgent, inFolder, isDirectory } from "../folder-word.ts";
 
 export interface Asked {
   /** Left out to list the tools. */
@@ -19,10 +19,10 @@ export interface Asked {
 export function askedOf(given: Input): Asked {
   const [first, second, third] = ["name", "json", "dir"].map((name) => given.argument(name));
   if (first === undefined || (second === undefined && isAgentFolder(first)))
-    return { name: undefined, json: undefined, input: within(given, first) };
+    return { name: undefined, json: undefined, input: inFolder(given, first) };
   if (third !== undefined || second === undefined || second === "-" || isJson(second))
-    return { name: first, json: second, input: within(given, third) };
-  if (isDirectory(second)) return { name: first, json: undefined, input: within(given, second) };
+    return { name: first, json: second, input: inFolder(given, third) };
+  if (isDirectory(second)) return { name: first, json: undefined, input: inFolder(given, second) };
   throw new UsageError(
     /^\s*[{["]/.test(second)
       ? `tool: the input is no JSON: ${jsonProblem(second)}`
@@ -44,25 +44,9 @@ export async function givenOf(json: string | undefined): Promise<JsonObject> {
   throw new UsageError(`tool: the input must be a JSON object, such as '{"count":2}'`, "tool");
 }
 
-function within(given: Input, dir: string | undefined): Input {
-  return { ...given, argument: (name) => (name === "dir" ? dir : undefined) };
-}
-
 /** A bare name is a tool's, unless an agent lies in a folder of that name. */
 function isAgentFolder(word: string): boolean {
-  if (!isDirectory(word)) return !/^[A-Za-z0-9_-]+$/.test(word);
-  if (!/^[A-Za-z0-9_-]+$/.test(word)) return true;
-  try {
-    findAgent(word);
-    return true;
-  } catch {
-    // No agent there, or several: the word names a tool.
-    return false;
-  }
-}
-
-function isDirectory(word: string): boolean {
-  return statSync(word, { throwIfNoEntry: false })?.isDirectory() === true;
+  return !/^[A-Za-z0-9_-]+$/.test(word) || holdsAgent(word);
 }
 
 function isJson(text: string): boolean {

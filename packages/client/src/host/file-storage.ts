@@ -17,12 +17,17 @@ export function fileStorage(folder: string, options: FileStorageOptions = {}): O
   const items = join(folder, "items");
   const files = join(folder, "files");
   const done = options.onStep ?? (() => {});
+  const make = async (): Promise<void> => {
+    for (const path of [items, files]) await mkdir(path, { recursive: true, mode: 0o700 });
+    done("mkdir");
+  };
   let made: Promise<void> | undefined;
   const ready = (): Promise<void> =>
-    (made ??= (async () => {
-      for (const path of [items, files]) await mkdir(path, { recursive: true, mode: 0o700 });
-      done("mkdir");
-    })());
+    (made ??= make().catch((error: unknown) => {
+      // What stood in the way may be gone the next time.
+      made = undefined;
+      throw error;
+    }));
 
   const write = async (into: string, name: string, bytes: Uint8Array): Promise<void> => {
     await ready();
