@@ -260,11 +260,32 @@ test("[K42] a second signal kills a tool that never gives way, and what it has s
     for (const pid of (await readFile(home.path("agent", "pids"), "utf8")).split(" "))
       await gone(Number(pid));
   }
-  const left = home.start(["tool", "spin", '{"isBusy":false}', dir]);
-  await left.until(({ stderr }) => /spinning/.exec(stderr)?.[0]);
-  left.child.kill("SIGKILL");
-  for (const pid of (await readFile(home.path("agent", "pids"), "utf8")).split(" "))
-    await gone(Number(pid));
+  for (const isBusy of [false, true]) {
+    const left = home.start(["tool", "spin", JSON.stringify({ isBusy }), dir]);
+    await left.until(({ stderr }) => /spinning/.exec(stderr)?.[0]);
+    left.child.kill("SIGKILL");
+    for (const pid of (await readFile(home.path("agent", "pids"), "utf8")).split(" "))
+      await gone(Number(pid));
+  }
+});
+
+test("[K42] a tool is suspended and goes on with lichen", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/spin.ts": spinTool });
+  const spins = home.start(["tool", "spin", dir]);
+  await spins.until(({ stderr }) => /spinning/.exec(stderr)?.[0]);
+  const pids = (await readFile(home.path("agent", "pids"), "utf8")).split(" ").map(Number);
+  const areSuspended = () =>
+    [spins.child.pid, ...pids].map((pid) =>
+      /\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")),
+    );
+  spins.child.kill("SIGTSTP");
+  while (areSuspended().includes(false)) await new Promise((wake) => setTimeout(wake, 5));
+  spins.child.kill("SIGCONT");
+  while (areSuspended().includes(true)) await new Promise((wake) => setTimeout(wake, 5));
+  spins.child.kill("SIGINT");
+  await spins.until(({ stderr }) => /once more to quit at once/.exec(stderr)?.[0]);
+  expect(await spins.stop("SIGINT")).toBe(130);
 });
 
 test("[K42] what the folder's code writes to stdout is no answer, and where it ends its process that is said", async () => {

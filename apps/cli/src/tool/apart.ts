@@ -5,7 +5,9 @@
 //   started. A process that ends without having said how is a failure.
 
 import { fork } from "node:child_process";
+import { getCompileCacheDir } from "node:module";
 import { constants } from "node:os";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Terminal } from "../terminal.ts";
 
@@ -28,6 +30,9 @@ export type Said =
   | { readonly type: "interrupted" }
   | { readonly type: "done"; readonly code: number };
 
+/** Where the process beside finds a pipe that is closed once this one is gone. */
+export const watchedDescriptor = 4;
+
 export type Stop = "SIGINT" | "SIGTERM";
 
 /** The exit code of a command that a signal ended. */
@@ -36,9 +41,12 @@ export function codeOf(signal: NodeJS.Signals): number {
 }
 
 export async function runApart(line: Line, terminal: Terminal): Promise<number> {
-  const child = fork(fileURLToPath(import.meta.resolve("./apart-process.ts")), [], {
+  const cache = getCompileCacheDir();
+  const program = fileURLToPath(import.meta.resolve("./apart-process.ts"));
+  // Node's answer is a folder for its own version, in the one that it was given.
+  const child = fork(program, [cache === undefined ? "" : dirname(cache)], {
     // What the folder's code writes to its stdout is no answer.
-    stdio: ["inherit", 2, 2, "ipc"],
+    stdio: ["inherit", 2, 2, "ipc", "pipe"],
     // A group of its own, which can be killed whole.
     detached: true,
   });
