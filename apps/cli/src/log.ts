@@ -1,7 +1,7 @@
 // Lines for a person who watches a host: each has a level, and LICHEN_LOG_LEVEL says from which on they are shown.
 
 import { Fault } from "@lichen/wire";
-import { nearest } from "./nearest.ts";
+import { nearest } from "@lichen/server/nearest";
 import type { Terminal } from "./terminal.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;

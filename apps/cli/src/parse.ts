@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { type CommandSpec, type Input, type OptionSpec, UsageError } from "./command.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "@lichen/server/nearest";
 
 export type Parsed =
   | { readonly kind: "help"; readonly command?: CommandSpec }

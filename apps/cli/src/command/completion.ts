@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type Input, UsageError } from "../command.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@lichen/server/nearest";
 import type { Terminal } from "../terminal.ts";
 
 const shells = ["bash", "zsh", "fish"];

@@ -6,7 +6,7 @@ import { Fault } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { acceptedKey, atTerminal, BrokenOff, lineTyped, withKey } from "../login/interaction.ts";
 import { readKey } from "../login/stdin.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@lichen/server/nearest";
 import { ownModels } from "../own-models.ts";
 import { oneLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";

@@ -6,7 +6,7 @@ import { Fault, type JsonObject } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { describeError } from "../fault-text.ts";
 import { variable } from "../model-name.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "@lichen/server/nearest";
 import { placeOf } from "../place.ts";
 import { oneLine, printable } from "../printable.ts";
 import { describeProblem } from "../problem.ts";

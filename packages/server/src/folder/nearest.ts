@@ -1,12 +1,15 @@
-// The name somebody probably meant.
+// The name somebody probably meant. Imports nothing: a command line is read before anything is loaded.
 
-/** The closest of `names`, where it is close enough to be a slip of the keys. */
-export function nearest(name: string, names: readonly string[]): string | undefined {
+/** The closest of `names`, where it is close enough to be a slip of the keys, or begins with what was typed. */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const word = typed.toLowerCase();
   let best: string | undefined;
-  let least = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of names) {
-    const distance = editsBetween(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) [best, least] = [candidate, distance];
+  let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const name of names) {
+    const isBegun = word.length > 1 && name.toLowerCase().startsWith(word);
+    const edits = isBegun ? 1 : editsBetween(word, name.toLowerCase());
+    // What would be changed in every letter was not meant.
+    if (edits < least && edits < name.length) [best, least] = [name, edits];
   }
   return best;
 }
