@@ -99,6 +99,8 @@ for (const version of versions) {
                         {
                           name: work.text === "asks" ? "pay" : "send",
                           label: "write",
+                          // What a person is asked about again is what was asked about before.
+                          ...(work.text === "asks" ? { input: { amount: 7 } } : {}),
                           confirm: {},
                         },
                       ],
