@@ -186,10 +186,10 @@ export function readOwnerToken(stateDir: string): string | undefined {
   let token: string;
   try {
     // Reading a pipe would wait for its other end.
-    if (statSync(ownerTokenPath(stateDir), { throwIfNoEntry: false })?.isFile() === false)
+    if (statSync(ownerTokenPath(stateDir), { throwIfNoEntry: false })?.isFIFO())
       throw new Fault(
         "invalid",
-        "`token` in the state directory is no file: move it away and one is made.",
+        "`token` in the state directory is a pipe: move it away and one is made.",
       );
     token = readFileSync(ownerTokenPath(stateDir), "utf8").trim();
   } catch (error) {

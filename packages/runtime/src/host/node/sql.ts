@@ -75,12 +75,13 @@ export async function openSql(path: string, options: SqlOptions = {}): Promise<S
 }
 
 /**
- * SQLite takes a file that is shorter than any database for an empty one, and would write over it; of what is no file it
- * says that the disk fails.
+ * SQLite takes a file that is shorter than any database for an empty one, and would write over it; of a pipe it says that
+ * the disk fails.
  */
 async function refuseOther(path: string, label: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
-  if (!found || (found.isFile() && (found.size === 0 || found.size >= 512))) return;
+  if (!found || found.isDirectory()) return;
+  if (found.isFile() && (found.size === 0 || found.size >= 512)) return;
   throw new Fault(
     "unreadable",
     `the store ${label} is no SQLite database; nothing was changed: move that file away, or choose another one`,
