@@ -20,6 +20,8 @@ const everywhere = "{packages,apps}/*/{src,test}/**";
 
 export default defineConfig({
   test: {
+    // Most tests wait for processes of their own; on two cores the default is one worker.
+    maxWorkers: 2,
     projects: [
       {
         test: {
