@@ -94,7 +94,9 @@ test("[K23] a full disk refuses what does not fit, and the host goes on once the
 
 test("[K23] a sync that fails is told as the end of the host, and is no ordinary fault", async () => {
   await using home = await Home.make();
-  const dir = await writeAgent(home);
+  // What this process loads itself finds no package from there.
+  const config = "export default { codingTools: false };\n";
+  const dir = await writeAgent(home, { "lichen.config.ts": config });
   const reported: unknown[] = [];
   const lost: unknown[] = [];
   const failure = new Error("the disk is gone");
