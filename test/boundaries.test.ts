@@ -9,25 +9,32 @@ const root = new URL("..", import.meta.url).pathname;
 /** What each room may import beside its own files, from the table of the architecture. */
 const mayImport: Record<string, readonly string[]> = {
   "packages/wire": ["zod"],
-  "packages/runtime": ["@lichen/wire"],
+  "packages/capability": [],
+  "packages/runtime": ["@lichen/capability", "@lichen/wire"],
   "packages/client": ["@lichen/wire", "eventsource-parser"],
   "packages/engine": [
+    "@lichen/capability",
     "@lichen/runtime",
     "@lichen/wire",
+    "quickjs-wasi",
     "@earendil-works/pi-ai",
     "@earendil-works/pi-agent-core",
     "zod",
   ],
   "packages/server": [
+    "@lichen/capability",
     "@lichen/engine",
     "@lichen/runtime",
     "@lichen/wire",
+    "@modelcontextprotocol/client",
+    "oauth4webapi",
     "hono",
     "@hono/node-server",
     "yaml",
     "zod",
   ],
   "apps/cli": [
+    "@lichen/capability",
     "@lichen/client",
     "@lichen/engine",
     "@lichen/runtime",

@@ -144,12 +144,16 @@ class Reader implements AsyncDisposable {
     }
   }
 
-  /** A key that follows an escape at once would be another key: its effect is waited for. */
+  /**
+   * A key that follows an escape at once would be another key: its effect on the screen is waited for. What a program
+   * writes without showing anything else (it paints again) is none.
+   */
   async #press(key: string): Promise<void> {
     const terminal = this.#screen();
-    const before = terminal.written.length;
+    const before = (await terminal.screen()).join("\n");
     await terminal.press(key);
-    if (key === "Escape") await terminal.until(() => terminal.written.length > before, "an answer");
+    if (key === "Escape")
+      await terminal.until((lines) => lines.join("\n") !== before, "an effect of escape");
   }
 
   #screen(): Terminal {

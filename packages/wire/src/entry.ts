@@ -21,6 +21,27 @@ export type WorkType = z.infer<typeof WorkType>;
 export const Label = z.enum(["read", "write"]);
 export type Label = z.infer<typeof Label>;
 
+/** What a capability key allows; `write` includes `read`. */
+export const Grant = z.enum(["none", "read", "write"]);
+export type Grant = z.infer<typeof Grant>;
+
+export const OfferedCapabilities = z.object({
+  offered: z.enum(["direct", "execute"]),
+  /** How many operations there are. */
+  operations: z.int().nonnegative(),
+});
+export type OfferedCapabilities = z.infer<typeof OfferedCapabilities>;
+
+const programCall = {
+  /** The call that is the program. */
+  assistant: z.string(),
+  index: z.int().nonnegative(),
+  /** The place of this call among those of the program. */
+  ordinal: z.int().nonnegative(),
+  /** `namespace.operation`. */
+  operation: z.string(),
+};
+
 const images = z.array(BlobRef).optional();
 
 /** The data of each kind of entry. */
@@ -89,6 +110,37 @@ export const entryData = {
     digest: z.string(),
     input: JsonObject.optional(),
   }),
+  /** A call that is a program (execute) began: what makes it repeatable. */
+  "program.started": z.object({
+    assistant: z.string(),
+    index: z.int().nonnegative(),
+    seed: z.string(),
+  }),
+  /** The intent of a program's own call, durable before its effect. */
+  "program.call": z.object({
+    ...programCall,
+    capability: z.string(),
+    label: Label,
+    replaySafe: z.boolean(),
+    /** Of the input that the program gave. */
+    digest: z.string(),
+    input: JsonObject,
+  }),
+  /** What the program's call came to; `value` is missing where there is none. */
+  "program.outcome": z.object({
+    ...programCall,
+    ok: z.boolean(),
+    value: Json.optional(),
+    code: z.string().optional(),
+    message: Text.optional(),
+    /** The process died in the call: its effect is unknown. */
+    interrupted: z.literal(true).optional(),
+  }),
+  /** A host's decisions for this session; they replace all it delivered before. */
+  "grants.delivered": z.object({
+    version: z.int().nonnegative(),
+    grants: z.record(z.string(), Grant),
+  }),
   "approval.asked": z.object({
     approvalId: z.string(),
     kind: z.enum(["tool", "question"]),
@@ -131,6 +183,8 @@ export const entryData = {
     leaf: z.string().optional(),
     /** Names of deferred tools that this conversation has activated, all of them. */
     tools: z.array(z.string()).optional(),
+    /** How the model gets at the agent's capabilities: as tools of their own, or through `execute`. */
+    capabilities: OfferedCapabilities.optional(),
   }),
 } as const;
 

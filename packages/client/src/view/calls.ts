@@ -128,6 +128,10 @@ export class Calls {
       case "compaction":
       case "conversation.started":
       case "session.changed":
+      case "program.started":
+      case "program.call":
+      case "program.outcome":
+      case "grants.delivered":
         return [];
     }
   }

@@ -4,12 +4,15 @@
 //   S21  A store of every earlier schema opens, migrated in one transaction.
 
 import { Fault } from "@lichen/wire";
+import { capabilityTables } from "../capability/capability-tables.ts";
 import { blobTables } from "../log/blob.ts";
 import { searchTables } from "../log/search.ts";
+import { programTables } from "../run/program-table.ts";
+import { grantTables } from "../session/grant-table.ts";
 import type { Sql } from "./sql.ts";
 
 /** The schema that this code writes. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 const tables = [
   "create table meta (name text primary key, value text not null) without rowid",
@@ -51,6 +54,12 @@ const tables = [
   "create index request_fence on request(aid, session) where receipt is null",
 ];
 
+/** What each schema added to the one before it. */
+const steps: readonly (readonly string[])[] = [
+  [...tables, ...blobTables, ...searchTables],
+  [...capabilityTables, ...programTables, ...grantTables],
+];
+
 /** Makes or migrates the tables, in one transaction. Refuses a store of a newer schema untouched. */
 export function openSchema(sql: Sql): void {
   const known = sql.all("select 1 from sqlite_master where type = 'table' and name = 'meta'");
@@ -67,9 +76,9 @@ export function openSchema(sql: Sql): void {
     );
   if (version === schemaVersion) return;
   sql.transact(() => {
-    for (const statement of [...tables, ...blobTables, ...searchTables]) sql.run(statement);
-    sql.run("insert into meta values ('schema', ?)", String(schemaVersion));
-    sql.run("insert into owner values (1, 0)");
+    for (const statement of steps.slice(version).flat()) sql.run(statement);
+    if (version === 0) sql.run("insert into owner values (1, 0)");
+    sql.run("insert or replace into meta values ('schema', ?)", String(schemaVersion));
   });
 }
 

@@ -1,0 +1,1 @@
+export type { Connector } from "../connector.ts";

@@ -1,0 +1,3 @@
+// The tables of an agent's capabilities.
+
+export const capabilityTables: readonly string[] = [];

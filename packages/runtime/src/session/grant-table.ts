@@ -1,0 +1,3 @@
+// The table of delivered grants.
+
+export const grantTables: readonly string[] = [];
