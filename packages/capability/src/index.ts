@@ -11,3 +11,4 @@ export { OperationError } from "./failure.ts";
 export type { Json, JsonObject, JsonSchema } from "./json.ts";
 export type { Label, Operation } from "./operation.ts";
 export type { Surface, SurfaceNamespace, SurfaceOperation } from "./surface/surface.ts";
+export type { CapabilitySource, SourceContext } from "./surface/source.ts";
