@@ -1,4 +1,5 @@
 export type { Access, Grant, Grants } from "./access.ts";
+export type { AuthConfig } from "./auth/auth-config.ts";
 export type {
   Auth,
   AuthFailure,

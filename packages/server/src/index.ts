@@ -5,6 +5,7 @@ export { readBodyCapped } from "./embed/read-body-capped.ts";
 export { type ChannelHandler, router, type Routes } from "./embed/router.ts";
 export { text, textHeaders } from "./embed/text.ts";
 export { defineConfig, type LichenConfig } from "./folder/define-config.ts";
+export { type ConnectionOptions, defineConnection } from "./folder/define-connection.ts";
 export { defineTool, type DefineToolOptions } from "./folder/define-tool.ts";
 export type { ContextFile, Definition, Diagnostic } from "./folder/definition.ts";
 export type { Skill } from "./folder/skill.ts";

@@ -1,8 +1,9 @@
 // `lichen.config.ts`: what it may say, and a clear word where it says something else.
 
 import type { Tool } from "@lichen/engine";
-import { Fault, Reasoning } from "@lichen/wire";
+import { Fault, Grant, Reasoning } from "@lichen/wire";
 import * as z from "zod";
+import type { ConnectionOptions } from "./define-connection.ts";
 import { isTool } from "./define-tool.ts";
 import { nearest } from "./nearest.ts";
 
@@ -37,6 +38,24 @@ export interface LichenConfig {
         confirm?: string[] | undefined;
         /** How long a question waits before it counts as denied. Default: seven days. */
         expireAfterMs?: number | undefined;
+      }
+    | undefined;
+  /** What the agent may call, by name, beside the files of `connections/`. */
+  connections?: Record<string, ConnectionOptions> | undefined;
+  capabilities?:
+    | {
+        /** Up to so many operations are tools of their own; more are reached through `execute`. Default 24. */
+        directUpTo?: number | undefined;
+      }
+    | undefined;
+  /** Which capability keys the agent's calls are granted, where a session was delivered nothing else. */
+  access?:
+    | {
+        defaults?: Record<string, "none" | "read" | "write"> | undefined;
+        /** Keys that are refused without a grant. */
+        required?: string[] | undefined;
+        /** Every key is. */
+        strict?: boolean | undefined;
       }
     | undefined;
 }
@@ -77,6 +96,16 @@ const schema = z.strictObject({
       expireAfterMs: z.int().positive().optional(),
     })
     .optional(),
+  // Each is read as a connection later, so that one that is wrong leaves the others in use.
+  connections: z.record(z.string(), z.custom<ConnectionOptions>()).optional(),
+  capabilities: z.strictObject({ directUpTo: z.int().min(0).max(1_000).optional() }).optional(),
+  access: z
+    .strictObject({
+      defaults: z.record(z.string(), Grant).optional(),
+      required: z.array(z.string()).optional(),
+      strict: z.boolean().optional(),
+    })
+    .optional(),
 });
 
 /** The config as its file exports it. Throws a `Fault` that names the file, the key, and for an unknown key the nearest known one. */
@@ -108,6 +137,8 @@ function describe(issue: z.core.$ZodIssue): string {
 function keysAt(path: PropertyKey[]): string[] {
   if (path[0] === "http") return ["port", "host"];
   if (path[0] === "approvals") return ["confirm", "expireAfterMs"];
+  if (path[0] === "capabilities") return ["directUpTo"];
+  if (path[0] === "access") return ["defaults", "required", "strict"];
   return Object.keys(schema.shape);
 }
 

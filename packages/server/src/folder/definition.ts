@@ -1,6 +1,7 @@
 // What an agent folder says, read whole: the words for the model, the tools, the settings; and what is wrong with it.
 
 import type { Tool } from "@lichen/engine";
+import type { NamedConnection } from "./connection-set.ts";
 import type { LichenConfig } from "./define-config.ts";
 import type { Skill } from "./skill.ts";
 
@@ -14,6 +15,8 @@ export interface Definition {
   readonly skills: readonly Skill[];
   /** All tools of the agent, in their order, each name once. */
   readonly tools: readonly Tool[];
+  /** What the agent may call, each name once. */
+  readonly connections: readonly NamedConnection[];
   readonly config: LichenConfig;
 }
 

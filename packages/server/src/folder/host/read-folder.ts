@@ -5,6 +5,7 @@ import { readdirSync } from "node:fs";
 import { basename, extname, join, relative } from "node:path";
 import type { Tool } from "@lichen/engine";
 import { Fault } from "@lichen/wire";
+import { connectionSet, type FoundConnection } from "../connection-set.ts";
 import { type LichenConfig, parseConfig } from "../define-config.ts";
 import { isTool } from "../define-tool.ts";
 import type { Definition, Diagnostic } from "../definition.ts";
@@ -59,7 +60,12 @@ export async function readFolder(
     await makeCodingTools(config),
     authored,
   );
-  diagnostics.push(...collisions);
+  const { connections, diagnostics: wrong } = connectionSet(
+    config,
+    configFile,
+    await readConnections(dir, stamps, diagnostics, modules),
+  );
+  diagnostics.push(...collisions, ...wrong);
   if (
     skills.length > 0 &&
     !isCodingToolOn(config, "read") &&
@@ -85,6 +91,7 @@ export async function readFolder(
     contextFiles,
     skills,
     tools,
+    connections,
     config,
   };
   return { definition, diagnostics, modelsJson, stamps };
@@ -175,31 +182,70 @@ async function readTools(
   diagnostics: Diagnostic[],
   modules: AuthoredModules,
 ): Promise<FoundTool[]> {
-  const files = namesIn(join(dir, "tools"), stamps).filter(
+  const tools: FoundTool[] = [];
+  for (const { file, name, value } of await readModules(dir, "tools", stamps, diagnostics, modules))
+    if (!toolName.test(name))
+      diagnostics.push({
+        severity: "error",
+        file,
+        problem: `"${name}" cannot be a tool's name`,
+        fix: "rename the file: letters, digits, _ and -, at most 64",
+      });
+    else if (isTool(value)) tools.push({ file, tool: { ...value, name } });
+    else
+      diagnostics.push({
+        severity: "error",
+        file,
+        problem: "has no tool as its default export",
+        fix: "write: export default defineTool({ description, input: z.object({ … }), execute })",
+      });
+  return tools;
+}
+
+async function readConnections(
+  dir: string,
+  stamps: Stamps,
+  diagnostics: Diagnostic[],
+  modules: AuthoredModules,
+): Promise<FoundConnection[]> {
+  const found = await readModules(dir, "connections", stamps, diagnostics, modules);
+  return found.filter(({ file, value }) => {
+    if (value !== undefined) return true;
+    diagnostics.push({
+      severity: "error",
+      file,
+      problem: "has no connection as its default export",
+      fix: 'write: export default defineConnection({ kind: "mcp", url: "https://…" })',
+    });
+    return false;
+  });
+}
+
+/** The default exports of the modules in one directory of the folder; those that cannot be loaded are reported. */
+async function readModules(
+  dir: string,
+  directory: string,
+  stamps: Stamps,
+  diagnostics: Diagnostic[],
+  modules: AuthoredModules,
+): Promise<FoundConnection[]> {
+  const files = namesIn(join(dir, directory), stamps).filter(
     (name) => /\.(ts|js|mjs)$/.test(name) && !/^\.|\.d\.ts$|\.test\.\w+$/.test(name),
   );
-  const read = files.map(async (name): Promise<FoundTool | undefined> => {
-    const path = join(dir, "tools", name);
+  const read = files.map(async (base): Promise<FoundConnection | undefined> => {
+    const path = join(dir, directory, base);
     const file = relative(dir, path);
     stamps.note(path);
-    const broken = (problem: string, fix: string) => {
-      diagnostics.push({ severity: "error", file, problem, fix });
-      return undefined;
-    };
-    const bare = basename(name, extname(name));
-    if (!toolName.test(bare))
-      return broken(
-        `"${bare}" cannot be a tool's name`,
-        "rename the file: letters, digits, _ and -, at most 64",
-      );
     const loaded = await modules.load(path);
-    if (loaded.problem !== undefined)
-      return broken(loaded.problem, "correct the file: it is read again before the next turn");
-    if (isTool(loaded.value)) return { file, tool: { ...loaded.value, name: bare } };
-    return broken(
-      "has no tool as its default export",
-      "write: export default defineTool({ description, input: z.object({ … }), execute })",
-    );
+    if (loaded.problem === undefined)
+      return { file, name: basename(base, extname(base)), value: loaded.value };
+    diagnostics.push({
+      severity: "error",
+      file,
+      problem: loaded.problem,
+      fix: "correct the file: it is read again before the next turn",
+    });
+    return undefined;
   });
   return (await Promise.all(read)).filter((found) => found !== undefined);
 }

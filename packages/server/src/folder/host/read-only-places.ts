@@ -21,6 +21,7 @@ const ownParts = [
   "package.json",
   "node_modules",
   "tools",
+  "connections",
   "channels",
   "schedules",
   "extensions",
