@@ -12,6 +12,7 @@ export const faultStatus = {
   unknown_command: 404,
   unknown_approval: 404,
   unknown_entry: 404,
+  unknown_capability: 404,
   unknown_route: 404,
   conflict: 409,
   withdrawn: 409,

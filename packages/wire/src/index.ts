@@ -1,5 +1,21 @@
 export { AgentEvent } from "./agent-event.ts";
 export {
+  AttachRequest,
+  CallAnswer,
+  CallRequest,
+  CapabilityAuth,
+  CapabilityChanges,
+  CapabilityDetail,
+  CapabilityId,
+  CapabilityInfo,
+  CapabilityList,
+  CapabilityState,
+  GrantsDelivery,
+  Namespace,
+  OperationInfo,
+  OwnerLabel,
+} from "./capability.ts";
+export {
   Command,
   type CommandOf,
   Delivery,
