@@ -146,6 +146,8 @@ export const entryData = {
     kind: z.enum(["tool", "question"]),
     assistant: z.string().optional(),
     index: z.int().nonnegative().optional(),
+    /** Of a program's own call, which `tool` then names as `namespace.operation`: its place among them. */
+    ordinal: z.int().nonnegative().optional(),
     tool: z.string().optional(),
     input: Json.optional(),
     digest: z.string(),

@@ -77,6 +77,10 @@ export function projectSession(before: SessionInfo, recorded: Entry): SessionInf
     case "command.cancelled":
     case "run.recovered":
     case "call.started":
+    case "program.started":
+    case "program.call":
+    case "program.outcome":
+    case "grants.delivered":
       break;
   }
   info.state = stateOf(info);
@@ -141,6 +145,10 @@ export function foldAroundEntries(before: Baseline, recorded: Entry): Baseline {
     case "line":
     case "run.recovered":
     case "call.started":
+    case "program.started":
+    case "program.call":
+    case "program.outcome":
+    case "grants.delivered":
     case "compaction":
     case "conversation.started":
     case "session.changed":
@@ -188,7 +196,13 @@ export function pendingOf(entry: EntryOf<"command.queued">): PendingCommand {
 }
 
 export function approvalOf(entry: EntryOf<"approval.asked">): Approval {
-  const { assistant: _assistant, index: _index, description, ...asked } = entry.data;
+  const {
+    assistant: _assistant,
+    index: _index,
+    ordinal: _ordinal,
+    description,
+    ...asked
+  } = entry.data;
   return {
     ...asked,
     ...(description === undefined ? {} : { description: textOf(description) }),
