@@ -2,17 +2,30 @@
 
 import { type Entry, known } from "@lichen/wire";
 import { isReadable } from "../stream/read-entry.ts";
-import type { CallView, QuestionView } from "./view.ts";
+import { innerEnded, innerStarted, withInner } from "./inner-calls.ts";
+import type { CallView, InnerCallView, QuestionView } from "./view.ts";
 
 /** What became other by an entry. */
 export type Change =
   | { readonly assistant: string; readonly call: CallView }
   | { readonly question: QuestionView };
 
+interface Asked {
+  readonly assistant: string;
+  readonly index: number;
+  readonly ordinal: number | undefined;
+}
+
+type InnerPlace = Asked & { readonly ordinal: number };
+
+/** What an approval says of what it is about. */
+type Decided = Partial<Pick<CallView, "approvalId" | "state" | "input" | "isEdited" | "name">> &
+  Partial<Pick<InnerCallView, "operation">>;
+
 export class Calls {
   readonly #calls = new Map<string, CallView>();
-  /** Which call or question an approval is about. */
-  readonly #asked = new Map<string, string>();
+  /** Which call an approval is about; with an ordinal one of those that it makes. */
+  readonly #asked = new Map<string, Asked>();
   readonly #questions = new Map<string, QuestionView>();
 
   get(assistant: string, index: number): CallView | undefined {
@@ -41,8 +54,8 @@ export class Calls {
             : [],
         );
       case "approval.asked": {
-        const { approvalId, kind, assistant, index, tool, input, description, questions } =
-          entry.data;
+        const { approvalId, kind, assistant, index, ordinal, tool, input } = entry.data;
+        const { description, questions } = entry.data;
         if (kind === "question") {
           return [
             this.#ask({
@@ -54,15 +67,15 @@ export class Calls {
           ];
         }
         if (assistant === undefined || index === undefined) return [];
-        this.#asked.set(approvalId, keyOf(assistant, index));
-        return [
-          this.#set(assistant, index, {
-            approvalId,
-            state: "waiting",
-            ...(tool === undefined ? {} : { name: tool }),
-            ...(input === undefined ? {} : { input }),
-          }),
-        ];
+        this.#asked.set(approvalId, { assistant, index, ordinal });
+        const waiting = {
+          approvalId,
+          state: "waiting",
+          ...(input === undefined ? {} : { input }),
+        } as const;
+        const name =
+          tool === undefined ? {} : ordinal === undefined ? { name: tool } : { operation: tool };
+        return this.#decide(approvalId, { ...waiting, ...name });
       }
       case "approval.answered": {
         const { approvalId, allow, message, answers, input } = entry.data;
@@ -128,17 +141,34 @@ export class Calls {
       case "compaction":
       case "conversation.started":
       case "session.changed":
-      case "program.started":
-      case "program.call":
-      case "program.outcome":
       case "grants.delivered":
         return [];
+      case "program.started": {
+        const { assistant, index } = entry.data;
+        return [this.#set(assistant, index, { calls: this.#innerOf(assistant, index) })];
+      }
+      case "program.call":
+        return [this.#setInner(entry.data, innerStarted(entry))];
+      case "program.outcome":
+        return [this.#setInner(entry.data, innerEnded(entry))];
     }
   }
 
-  #decide(approvalId: string, part: Partial<CallView>): Change[] {
-    const call = this.#calls.get(this.#asked.get(approvalId) ?? "");
-    return call ? [this.#set(call.assistant, call.index, part)] : [];
+  #decide(approvalId: string, part: Decided): Change[] {
+    const asked = this.#asked.get(approvalId);
+    if (!asked) return [];
+    const { assistant, index, ordinal } = asked;
+    if (ordinal === undefined) return [this.#set(assistant, index, part)];
+    return [this.#setInner({ assistant, index, ordinal }, part)];
+  }
+
+  #setInner({ assistant, index, ordinal }: InnerPlace, part: Partial<InnerCallView>): Change {
+    const calls = withInner(this.#innerOf(assistant, index), ordinal, part);
+    return this.#set(assistant, index, { calls });
+  }
+
+  #innerOf(assistant: string, index: number): readonly InnerCallView[] {
+    return this.#calls.get(keyOf(assistant, index))?.calls ?? [];
   }
 
   #set(assistant: string, index: number, part: Partial<CallView>): Change {

@@ -81,6 +81,10 @@ export function itemOf(entry: Entry): Item | undefined {
     case "run.started":
     case "message.tool":
     case "call.started":
+    case "program.started":
+    case "program.call":
+    case "program.outcome":
+    case "grants.delivered":
     case "approval.answered":
     case "approval.withdrawn":
     case "approval.expired":

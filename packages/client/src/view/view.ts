@@ -123,6 +123,33 @@ export interface CallView {
   /** Its outcome, for the model and for display. */
   readonly content?: readonly ToolBlock[];
   readonly data?: Json;
+  /** Of a call that is a program: the calls that it made, in the order in which it made them. */
+  readonly calls?: readonly InnerCallView[];
+}
+
+/** One call of a program. */
+export interface InnerCallView {
+  /** Its place among the program's calls, from 0 on. */
+  readonly ordinal: number;
+  /** `namespace.operation`. */
+  readonly operation: string;
+  /** The capability's id. */
+  readonly capability?: string;
+  readonly label?: Label;
+  /** What it runs with: as the program gave it, or as a person edited it. */
+  readonly input?: Json;
+  readonly isEdited: boolean;
+  readonly state: CallState;
+  readonly approvalId?: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** What it answered; of a large value the first 4,096 characters of its JSON, as a text. */
+  readonly value?: Json;
+  /** `value` is the beginning alone. */
+  readonly isCut?: true;
+  /** Why it failed. */
+  readonly code?: string;
+  readonly message?: Text;
 }
 
 export interface QuestionView {
