@@ -133,7 +133,9 @@ export const entryData = {
     value: Json.optional(),
     code: z.string().optional(),
     message: Text.optional(),
-    /** The process died in the call: its effect is unknown. */
+    /** Of the input, where the call was refused and has no intent. */
+    digest: z.string().optional(),
+    /** The process died in the call, or the program was given up: its effect is unknown. */
     interrupted: z.literal(true).optional(),
   }),
   /** A host's decisions for this session; they replace all it delivered before. */

@@ -60,6 +60,7 @@ export class Effects {
       blob: (sha256) => run.blob(sha256),
       append: (drafts) => run.append(drafts),
       partial: (partial) => run.partial(partial),
+      program: (call) => run.program(call),
       ask: (question) => run.ask(question),
       withdrawQuestion: (key, reason) => run.withdrawQuestion(key, reason),
       steers: () => run.steers(),

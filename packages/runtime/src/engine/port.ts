@@ -17,6 +17,7 @@ import type {
   Usage,
   WorkType,
 } from "@lichen/wire";
+import type { Program } from "./program.ts";
 
 /** An engine: named, able, and opened once per session. */
 export interface Engine {
@@ -168,6 +169,8 @@ export interface Question {
   /** The call that it is about, or whose tool asks, by its assistant entry and place. */
   readonly assistant?: string;
   readonly index?: number;
+  /** Of a call that a program makes: its place among them. */
+  readonly ordinal?: number;
   readonly tool?: string;
   readonly input?: Json;
   readonly description?: string;
@@ -219,6 +222,12 @@ export interface Run extends EngineSession {
     call: Call,
     effect: (input: JsonObject, signal: AbortSignal) => Promise<Outcome>,
   ): Promise<Outcome>;
+  /**
+   * What a running call that makes calls of its own keeps: the same object, however often it is asked for. Such a call is
+   * itself labelled `read` and replay-safe, so that it runs again after a crash: what it does to the world are its calls,
+   * which have labels of their own.
+   */
+  program(call: { readonly assistant: string; readonly index: number }): Promise<Program>;
   /** Asks a person and waits, across restarts. */
   ask(question: Question): Promise<Answer>;
   /** The person is no longer needed: the harness answered by itself or died. */

@@ -21,7 +21,15 @@ export const textType = "text/plain; charset=utf-8";
 /** @internal Exported for its tests. */
 export const jsonType = "application/json";
 /** Fields of free JSON: what a tool, a harness or a person gave. */
-const freeFields = new Set(["input", "data", "suggestions", "questions", "answers", "meta"]);
+const freeFields = new Set([
+  "input",
+  "data",
+  "value",
+  "suggestions",
+  "questions",
+  "answers",
+  "meta",
+]);
 
 interface Blob {
   readonly sha256: string;

@@ -9,11 +9,11 @@
 import type { Engine, Result } from "../engine/port.ts";
 import type { SessionWriter } from "../log/session-row.ts";
 import { pendingApprovals } from "../run/approval-table.ts";
+import { hasOpenWrite } from "../run/program-end.ts";
 import type { Ground } from "../store/ground.ts";
 import { seqOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import { commandRow, type CommandRow } from "./command-table.ts";
-import { hasOpenWrite } from "./settle.ts";
 
 const budget = 3;
 

@@ -22,6 +22,7 @@ import { restore } from "../log/spill.ts";
 import { decideApproval, pendingApprovals } from "../run/approval-table.ts";
 import { markOutcome, openCalls } from "../run/call-table.ts";
 import { writeDraft } from "../run/draft.ts";
+import { endProgram } from "../run/program-end.ts";
 import type { Ground } from "../store/ground.ts";
 import { eidOf, eidRange, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
@@ -128,17 +129,13 @@ export function recordCancel(
   markCancelled(ground.sql, command.cid, eidOf(session.row.sid, entry.seq));
 }
 
-/** Whether a call that may have had an effect is open: then nobody knows how the run ended. */
-export function hasOpenWrite(sql: Sql, cid: number): boolean {
-  return openCalls(sql, cid).some((call) => call.label === "write");
-}
-
 function closeCalls(ground: Ground, session: SessionWriter, cid: number): void {
   for (const call of openCalls(ground.sql, cid)) {
     if (call.started === null) continue;
     const started = JSON.parse(
       entryRow(ground.sql, call.started)!.data,
     ) as EntryData["call.started"];
+    endProgram(ground.sql, session, { ...call, cid });
     const entry = session.append({
       kind: "message.tool",
       command: seqOf(cid),

@@ -44,6 +44,15 @@ export function approvalNamed(sql: Sql, cid: number, name: string): ApprovalRow 
   )[0];
 }
 
+/** What was asked: the digest of its input or questions, and the tool it is about. */
+export function askedAbout(sql: Sql, asked: number): { digest: string; tool: string | null } {
+  return sql.all<{ digest: string; tool: string | null }>(
+    `select json_extract(data, '$.digest') as digest, json_extract(data, '$.tool') as tool
+     from entry where eid = ?`,
+    asked,
+  )[0]!;
+}
+
 export function pendingApprovals(sql: Sql, cid: number): ApprovalRow[] {
   return sql.all<ApprovalRow>(
     "select * from approval where cid = ? and state = 'pending' order by asked",

@@ -20,6 +20,7 @@ import {
   approvalNamed,
   approvalRow,
   type ApprovalRow,
+  askedAbout,
   decideApproval,
   dueApprovals,
   earliestDue,
@@ -115,7 +116,9 @@ export class Approvals {
   #known(question: Question, cid: number): ApprovalRow | undefined {
     const { sql } = this.#sessions.ground;
     const named = approvalNamed(sql, cid, question.key);
-    return named && askedDigest(sql, named.asked) === this.#digest(question) ? named : undefined;
+    return named && askedAbout(sql, named.asked).digest === this.#digest(question)
+      ? named
+      : undefined;
   }
 
   #digest({ input, questions }: Question): string {
@@ -183,7 +186,7 @@ export class Approvals {
         ...given,
         ...(input ? { input } : {}),
         approvalId: idOf("apr", session.row.key, seqOf(asked)),
-        digest: input ? platform.sha256(canonicalJson(input)) : askedDigest(sql, asked),
+        digest: input ? platform.sha256(canonicalJson(input)) : askedAbout(sql, asked).digest,
       },
     });
     const answer = eidOf(session.row.sid, entry.seq);
@@ -315,12 +318,4 @@ function isSuggesting(sql: Parameters<typeof approvalRow>[0], asked: number): bo
     asked,
   );
   return row?.type === "object" || (row?.type === "array" && row.first !== null);
-}
-
-function askedDigest(sql: Parameters<typeof approvalRow>[0], asked: number): string {
-  const [row] = sql.all<{ digest: string }>(
-    "select json_extract(data, '$.digest') as digest from entry where eid = ?",
-    asked,
-  );
-  return row!.digest;
 }

@@ -1,46 +1,38 @@
-// A live run: what one engine holds while it executes one command, and the order around its tool calls.
+// A live run: what one engine holds while it executes one command.
 //
-//   Q12  approval.asked, approval.answered, durable call.started, the effect, message.tool: in this order.
-//   Q13  A recorded outcome is used without running or asking again.
 //   Q14  A failed commit fires the run's abort signal, since sibling calls would go on.
-//   Q16  A call runs at most once at a time, however often its engine hands it in.
-//   R2   A call left open by another process runs again only where it is `read` or replay-safe.
 
 import {
-  canonicalJson,
   type EntryData,
   type EntryOf,
   Fault,
-  noUsage,
   type JsonObject,
   type Partial,
   type Usage,
 } from "@lichen/wire";
 import type { Answer, Call, Draft, Outcome, Question, Run, Steer } from "../engine/port.ts";
 import type { TranscriptEntry } from "../engine/port.ts";
+import type { Program } from "../engine/program.ts";
 import { sessionBlob } from "../log/session-blob.ts";
 import { entryRow, metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
-import { eidOfId, transcript, transcriptEntry } from "../log/transcript.ts";
-import { restore } from "../log/spill.ts";
+import { transcript, transcriptEntry } from "../log/transcript.ts";
 import {
   commandRow,
   type CommandRow,
-  countStep,
   countUsage,
   markJoined,
   queuedCommands,
 } from "../queue/command-table.ts";
 import type { Sessions } from "../queue/sessions.ts";
-import { interruptedOutcome } from "../queue/settle.ts";
 import { activatedTools } from "../session/settings.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import type { Tx } from "../store/writer.ts";
 import type { Approvals } from "./approvals.ts";
-import { callRow, insertCall, markOutcome } from "./call-table.ts";
-import { outcomeData, writeDraft } from "./draft.ts";
-import { outcomeOf } from "./outcome.ts";
+import type { CallingRun } from "./calling-run.ts";
+import { Calls } from "./calls.ts";
+import { writeDraft } from "./draft.ts";
 import { type Streamed, Streaming } from "./streaming.ts";
 
 /** Why a run's signal fired. */
@@ -64,8 +56,7 @@ export class LiveRun implements Run {
   readonly signal: AbortSignal;
   readonly #house: RunHouse;
   readonly #abort = new AbortController();
-  /** Calls that run, or wait for their approval, in this process. */
-  readonly #inHand = new Set<string>();
+  readonly #calls: Calls;
   readonly #streaming: Streaming;
   #stopped: StopReason | undefined;
   #cause: unknown;
@@ -87,6 +78,16 @@ export class LiveRun implements Run {
     // The row may be older than what the transaction of the run's beginning wrote.
     const { info } = sessionBySid(this.#sql, row.sid) ?? row;
     this.#streaming = new Streaming(this.commandId, info.head, () => house.partialChanged(row.sid));
+    this.#calls = new Calls({
+      cid,
+      signal: this.signal,
+      ground: house.sessions.ground,
+      approvals: house.approvals,
+      write: (body) => this.#write(body),
+      ask: this.#ask,
+      blob: (sha256) => this.blob(sha256),
+      stored: (tx, seq, index) => this.#streaming.stored(tx, seq, index),
+    });
   }
 
   get currentPartial(): Partial | undefined {
@@ -170,172 +171,29 @@ export class LiveRun implements Run {
     call: Call,
     effect: (input: JsonObject, signal: AbortSignal) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const assistant = eidOfId(this.#sql, call.assistant);
-    if (assistant === undefined) throw new Error(`no assistant entry ${call.assistant}`);
-    const name = `${call.assistant}/${call.index}`;
-    if (this.#inHand.has(name)) throw new Error(`call ${name} runs already`);
-    this.#inHand.add(name);
-    try {
-      return await this.#goThrough(call, name, assistant, effect);
-    } finally {
-      this.#inHand.delete(name);
-    }
+    return this.#calls.call(call, effect);
   }
 
-  async #goThrough(
-    call: Call,
-    name: string,
-    assistant: number,
-    effect: (input: JsonObject, signal: AbortSignal) => Promise<Outcome>,
-  ): Promise<Outcome> {
-    const known = callRow(this.#sql, assistant, call.index);
-    if (known?.outcome) return outcomeOf(this.#sql, known.outcome, this.#blobText);
-    let { input } = call;
-    if (known?.started) {
-      const mayRepeat =
-        (known.label === "read" && call.label === "read") ||
-        (known.replay_safe === 1 && call.replaySafe);
-      if (!mayRepeat) return this.#interrupted(call, assistant);
-      const started = JSON.parse(entryRow(this.#sql, known.started)!.data) as JsonObject;
-      const whole = restore(started, this.#blobText) as EntryData["call.started"];
-      input = whole.input ?? input;
-    } else {
-      if (call.confirm) {
-        const answer = await this.#askForCall(call, name);
-        if (answer.outcome !== "allowed") return this.#refused(call, answer);
-        input = answer.input ?? input;
-      }
-      await this.#intend(call, assistant, input);
-    }
-    return this.#run(call, assistant, input, effect);
+  program(call: { readonly assistant: string; readonly index: number }): Promise<Program> {
+    return this.#calls.program(call);
   }
 
-  #askForCall(call: Call, name: string): Promise<Answer> {
-    const description = call.confirm?.description;
-    return this.ask({
-      key: name,
-      kind: "tool",
-      assistant: call.assistant,
-      index: call.index,
-      tool: call.name,
-      input: call.input,
-      check: call.check,
-      ...(description === undefined ? {} : { description }),
-    });
+  ask(question: Question): Promise<Answer> {
+    return this.#ask(question);
   }
 
-  async #intend(call: Call, assistant: number, input: JsonObject): Promise<void> {
-    const { platform } = this.#house.sessions.ground;
-    this.signal.throwIfAborted();
-    await this.#write((session) => {
-      const started = session.append({
-        kind: "call.started",
-        command: seqOf(this.cid),
-        data: {
-          assistant: call.assistant,
-          index: call.index,
-          callId: call.callId,
-          name: call.name,
-          label: call.label,
-          replaySafe: call.replaySafe,
-          digest: platform.sha256(canonicalJson(input)),
-          ...(input === call.input ? {} : { input }),
-        },
-      });
-      insertCall(this.#sql, {
-        assistant,
-        position: call.index,
-        cid: this.cid,
-        label: call.label,
-        replay_safe: call.replaySafe ? 1 : 0,
-        started: eidOf(session.row.sid, started.seq),
-        outcome: null,
-      });
-      countStep(this.#sql, this.cid, { calls: 1, usage: noUsage });
-    });
-    this.signal.throwIfAborted();
-  }
-
-  async #run(
-    call: Call,
-    assistant: number,
-    input: JsonObject,
-    effect: (input: JsonObject, signal: AbortSignal) => Promise<Outcome>,
-  ): Promise<Outcome> {
-    let outcome: Outcome;
-    try {
-      outcome = await effect(input, this.signal);
-    } catch (error) {
-      // A stop leaves the call open: recovery or settlement says what is known of its effect.
-      if (this.signal.aborted) throw error;
-      outcome = textOutcome(error instanceof Error ? error.message : String(error));
-    }
-    await this.#record(call, assistant, (session) =>
-      outcomeData(this.#house.sessions.ground, session, call, outcome),
-    );
-    return outcome;
-  }
-
-  async #refused(call: Call, answer: Answer): Promise<Outcome> {
-    const said = answer.message ? `: ${answer.message}` : ".";
-    const outcome = textOutcome(
-      answer.outcome === "denied"
-        ? `A person denied this call${said}`
-        : `This call was not allowed: its approval was ${answer.outcome}. It did not run.`,
-    );
-    const assistant = eidOfId(this.#sql, call.assistant)!;
-    await this.#record(call, assistant, (session) =>
-      outcomeData(this.#house.sessions.ground, session, call, outcome),
-    );
-    return outcome;
-  }
-
-  async #interrupted(call: Call, assistant: number): Promise<Outcome> {
-    const data = interruptedOutcome(call);
-    await this.#record(call, assistant, () => data);
-    return { content: data.content as Outcome["content"], isError: true };
-  }
-
-  async #record(
-    call: Call,
-    assistant: number,
-    data: (session: SessionWriter) => EntryData["message.tool"],
-  ): Promise<void> {
-    await this.#write((session, tx) => {
-      const name = `${call.assistant}/${call.index}`;
-      this.#house.approvals.endCall(tx, session, this.cid, name);
-      const entry = session.append({
-        kind: "message.tool",
-        command: seqOf(this.cid),
-        data: data(session),
-      });
-      this.#streaming.stored(tx, entry.seq, call.index);
-      const outcome = eidOf(session.row.sid, entry.seq);
-      if (callRow(this.#sql, assistant, call.index))
-        markOutcome(this.#sql, assistant, call.index, outcome);
-      else
-        insertCall(this.#sql, {
-          assistant,
-          position: call.index,
-          cid: this.cid,
-          label: call.label,
-          replay_safe: call.replaySafe ? 1 : 0,
-          started: null,
-          outcome,
-        });
-      countStep(this.#sql, this.cid, { calls: 0, usage: noUsage });
-    });
-  }
-
-  async ask(question: Question): Promise<Answer> {
+  readonly #ask: CallingRun["ask"] = async (question, how) => {
     this.#guard();
     return this.#house.approvals.ask(question, {
       cid: this.cid,
       signal: this.signal,
-      write: (body) => this.#write(body),
-      rest: () => this.#rest(),
+      write: how?.write ?? ((body) => this.#write(body)),
+      rest: () => {
+        const stillWaits = [this.#rest(), how?.waits?.()];
+        return () => stillWaits.forEach((end) => end?.());
+      },
     });
-  }
+  };
 
   /** Gives the run's place to others until the last of its questions is decided. */
   #rest(): () => void {
@@ -377,8 +235,6 @@ export class LiveRun implements Run {
   get #sql(): Sql {
     return this.#house.sessions.ground.sql;
   }
-
-  readonly #blobText = (sha256: string): Uint8Array | undefined => this.blob(sha256);
 
   #row(): SessionRow {
     const row = sessionBySid(this.#sql, sidOf(this.cid));
@@ -435,8 +291,4 @@ function joinSteer(
   });
   markJoined(sql, command.cid, run.cid);
   return entry.seq;
-}
-
-function textOutcome(text: string): Outcome {
-  return { content: [{ type: "text", text }], isError: true };
 }

@@ -1,0 +1,318 @@
+// A live program: the calls that one running call makes, each through the whole order of calls, known by its ordinal.
+//
+//   J1  A call's intent is durable before its effect, its outcome before the program has it; a recorded outcome is
+//       returned without running or asking again.
+//   J3  What asks for something else than the record of its ordinal holds is `diverged`, and runs nothing.
+//   J4  A call left open by another process runs again only where it is `read` or replay-safe.
+//   J5  `order` is the order of the outcomes in the log, and grows before their calls settle.
+
+import {
+  canonicalJson,
+  type EntryData,
+  Fault,
+  type Json,
+  type JsonObject,
+  noUsage,
+  textOf,
+} from "@lichen/wire";
+import type { Answer } from "../engine/port.ts";
+import type { Program, ProgramCall, ProgramOutcome, ProgramSnapshot } from "../engine/program.ts";
+import { entryRow } from "../log/entry-log.ts";
+import { restore } from "../log/spill.ts";
+import { countStep } from "../queue/command-table.ts";
+import { eidOf, seqOf } from "../store/keys.ts";
+import { approvalNamed, askedAbout } from "./approval-table.ts";
+import { callRow } from "./call-table.ts";
+import type { CallingRun, Write } from "./calling-run.ts";
+import { mayRepeat, refusalText } from "./call-rules.ts";
+import { interruptedProgramCall } from "./program-end.ts";
+import { checkSnapshot, keepSnapshot, readSnapshot } from "./program-snapshot.ts";
+import {
+  insertProgram,
+  insertProgramCall,
+  markProgramOutcome,
+  type ProgramCallRow,
+  programCallRow,
+  type ProgramKey,
+  programRow,
+  recordedOrder,
+} from "./program-table.ts";
+
+type Effect = Parameters<Program["call"]>[1];
+type OutcomeData = EntryData["program.outcome"];
+
+/** The code of what failed without one. */
+const failed = "failed";
+
+export class LiveProgram implements Program {
+  readonly seed: string;
+  readonly startedAt: number;
+  readonly #run: CallingRun;
+  readonly #key: ProgramKey;
+  /** The program's own call, as entries name it. */
+  readonly #place: { readonly assistant: string; readonly index: number };
+  readonly #order: number[] = [];
+  readonly #recordedAt = new Map<number, number>();
+  readonly #inHand = new Set<number>();
+
+  constructor(
+    run: CallingRun,
+    { assistant, index }: { readonly assistant: string; readonly index: number },
+    eid: number,
+  ) {
+    this.#run = run;
+    this.#key = { assistant: eid, position: index };
+    this.#place = { assistant, index };
+    const { sql, platform } = run.ground;
+    const begun = callRow(sql, eid, index)?.started;
+    if (!begun) throw new Error(`call ${assistant}/${index} has no intent`);
+    this.startedAt = entryRow(sql, begun)!.at;
+    const known = programRow(sql, this.#key);
+    this.seed = known
+      ? (JSON.parse(entryRow(sql, known.started)!.data) as EntryData["program.started"]).seed
+      : platform.sha256(platform.randomId(64));
+    for (const { ordinal, at } of recordedOrder(sql, this.#key)) this.#note(ordinal, at);
+  }
+
+  get order(): readonly number[] {
+    return this.#order;
+  }
+
+  recordedAt(ordinal: number): number {
+    const at = this.#recordedAt.get(ordinal);
+    if (at === undefined) throw new Error(`call ${ordinal} of the program has no outcome`);
+    return at;
+  }
+
+  snapshot(): ProgramSnapshot | undefined {
+    const { sql } = this.#run.ground;
+    const row = programRow(sql, this.#key);
+    return row && readSnapshot(sql, row);
+  }
+
+  async save(snapshot: ProgramSnapshot): Promise<void> {
+    checkSnapshot(snapshot);
+    await this.#write(() => keepSnapshot(this.#run.ground.sql, this.#key, snapshot));
+  }
+
+  async call(call: ProgramCall, effect: Effect): Promise<ProgramOutcome> {
+    const { ordinal } = call;
+    if (this.#inHand.has(ordinal)) throw new Error(`call ${ordinal} of the program runs already`);
+    this.#inHand.add(ordinal);
+    try {
+      return await this.#goThrough(call, effect);
+    } finally {
+      this.#inHand.delete(ordinal);
+    }
+  }
+
+  async #goThrough(call: ProgramCall, effect: Effect): Promise<ProgramOutcome> {
+    const { sql, platform } = this.#run.ground;
+    const digest = platform.sha256(canonicalJson(call.input));
+    const known = programCallRow(sql, this.#key, call.ordinal);
+    if (known) checkSame(call, digest, known);
+    if (known?.outcome) return outcomeOf(this.#read<OutcomeData>(known.outcome));
+    if (known) {
+      if (!mayRepeat(known, call))
+        return this.#record(call, digest, interrupted(this.#place, call));
+      const { input } = this.#read<EntryData["program.call"]>(known.started!);
+      return this.#perform(call, digest, input, effect);
+    }
+    this.#checkAsked(call, digest);
+    let { input } = call;
+    if (call.confirm) {
+      const answer = await this.#ask(call);
+      if (answer.outcome !== "allowed")
+        return this.#record(call, digest, {
+          ok: false,
+          code: answer.outcome === "expired" ? "expired" : "denied",
+          message: refusalText(answer),
+        });
+      input = answer.input ?? input;
+    }
+    await this.#intend(call, digest, input);
+    return this.#perform(call, digest, input, effect);
+  }
+
+  #nameOf(ordinal: number): string {
+    const { assistant, index } = this.#place;
+    return `${assistant}/${index}/program/${ordinal}`;
+  }
+
+  /** A person may have been asked about another call here, in an earlier process. */
+  #checkAsked(call: ProgramCall, digest: string): void {
+    const { sql } = this.#run.ground;
+    const approval = approvalNamed(sql, this.#run.cid, this.#nameOf(call.ordinal));
+    if (!approval) return;
+    const asked = askedAbout(sql, approval.asked);
+    checkSame(call, digest, { operation: asked.tool ?? "", digest: asked.digest });
+  }
+
+  #ask(call: ProgramCall): Promise<Answer> {
+    const description = call.confirm?.description;
+    return this.#run.ask(
+      {
+        key: this.#nameOf(call.ordinal),
+        kind: "tool",
+        ...this.#place,
+        ordinal: call.ordinal,
+        tool: call.operation,
+        input: call.input,
+        check: call.check,
+        ...(description === undefined ? {} : { description }),
+      },
+      { write: (body) => this.#write(body), waits: call.waits },
+    );
+  }
+
+  async #intend(call: ProgramCall, digest: string, input: JsonObject): Promise<void> {
+    const { cid, ground, signal } = this.#run;
+    const { ordinal, operation, capability, label, replaySafe } = call;
+    signal.throwIfAborted();
+    await this.#write((session) => {
+      const entry = session.append({
+        kind: "program.call",
+        command: seqOf(cid),
+        data: {
+          ...this.#place,
+          ...{ ordinal, operation, capability, label, replaySafe, digest, input },
+        },
+      });
+      const started = eidOf(session.row.sid, entry.seq);
+      this.#insert(call, digest, { started, outcome: null });
+      countStep(ground.sql, cid, { calls: 1, usage: noUsage });
+    });
+  }
+
+  async #perform(
+    call: ProgramCall,
+    digest: string,
+    input: JsonObject,
+    effect: Effect,
+  ): Promise<ProgramOutcome> {
+    const { signal } = this.#run;
+    signal.throwIfAborted();
+    let outcome: ProgramOutcome;
+    try {
+      const value = await effect(input, signal);
+      // As it comes back from the log, so that a program is told the same in every process.
+      outcome = value === undefined ? { ok: true } : { ok: true, value: asRecorded(value) };
+    } catch (error) {
+      // A stop leaves the call open: recovery or settlement says what is known of its effect.
+      if (signal.aborted) throw error;
+      outcome = { ok: false, code: codeOf(error), message: messageOf(error) };
+    }
+    return this.#record(call, digest, outcome);
+  }
+
+  async #record(
+    call: ProgramCall,
+    digest: string,
+    outcome: ProgramOutcome & { readonly interrupted?: true },
+  ): Promise<ProgramOutcome> {
+    const { cid, ground } = this.#run;
+    const { ordinal, operation } = call;
+    await this.#write((session, tx) => {
+      const known = programCallRow(ground.sql, this.#key, ordinal);
+      const entry = session.append({
+        kind: "program.outcome",
+        command: seqOf(cid),
+        data: { ...this.#place, ordinal, operation, ...(known ? {} : { digest }), ...outcome },
+      });
+      const eid = eidOf(session.row.sid, entry.seq);
+      if (known) markProgramOutcome(ground.sql, this.#key, ordinal, eid);
+      else this.#insert(call, digest, { started: null, outcome: eid });
+      countStep(ground.sql, cid, { calls: 0, usage: noUsage });
+      tx.after(() => this.#note(ordinal, tx.at));
+    });
+    return outcome;
+  }
+
+  #note(ordinal: number, at: number): void {
+    this.#recordedAt.set(ordinal, at);
+    this.#order.push(ordinal);
+  }
+
+  #insert(
+    { ordinal, operation, label, replaySafe }: ProgramCall,
+    digest: string,
+    entries: Pick<ProgramCallRow, "started" | "outcome">,
+  ): void {
+    const { cid, ground } = this.#run;
+    insertProgramCall(ground.sql, {
+      ...this.#key,
+      ...{ ordinal, cid, operation, digest, label, replay_safe: replaySafe ? 1 : 0 },
+      ...entries,
+    });
+  }
+
+  #read<T>(eid: number): T {
+    const stored = JSON.parse(entryRow(this.#run.ground.sql, eid)!.data) as JsonObject;
+    return restore(stored, this.#run.blob) as T;
+  }
+
+  // The program's beginning is written with its first commit, so that it costs none of its own.
+  readonly #write: Write = async (body) => {
+    const { cid, ground } = this.#run;
+    const { sql } = ground;
+    const written = await this.#run.write((session, tx) => {
+      if (callRow(sql, this.#key.assistant, this.#key.position)?.outcome !== null) return undefined;
+      if (!programRow(sql, this.#key)) {
+        const entry = session.append({
+          kind: "program.started",
+          command: seqOf(cid),
+          data: { ...this.#place, seed: this.seed },
+        });
+        insertProgram(sql, { ...this.#key, cid, started: eidOf(session.row.sid, entry.seq) });
+      }
+      return { value: body(session, tx) };
+    });
+    if (!written)
+      throw new Fault(
+        "stale",
+        "The program has ended: its call has an outcome, it can write no more.",
+      );
+    return written.value;
+  };
+}
+
+function checkSame(
+  { ordinal, operation }: ProgramCall,
+  digest: string,
+  known: { readonly operation: string; readonly digest: string },
+): void {
+  if (known.operation === operation && known.digest === digest) return;
+  const other =
+    known.operation === operation ? `${operation} with another input` : `${known.operation}`;
+  throw new Fault(
+    "diverged",
+    `The program asked for ${operation} as its call ${ordinal}, where ${other} is on record: it did not take the same way as before, so it cannot go on. Run it again.`,
+  );
+}
+
+function interrupted(
+  place: { readonly assistant: string; readonly index: number },
+  { ordinal, operation }: ProgramCall,
+): ProgramOutcome & { readonly interrupted: true } {
+  const { code, message } = interruptedProgramCall({ ...place, ordinal, operation });
+  return { ok: false, code, message, interrupted: true };
+}
+
+/** The outcome in an entry whose long texts are whole again. */
+function outcomeOf({ ok, value, code, message }: OutcomeData): ProgramOutcome {
+  if (ok) return value === undefined ? { ok } : { ok, value };
+  return { ok, code: code ?? failed, message: message === undefined ? "" : textOf(message) };
+}
+
+function asRecorded(value: Json): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
+}
+
+function codeOf(error: unknown): string {
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" && code !== "" ? code : failed;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
