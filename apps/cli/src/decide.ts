@@ -21,7 +21,7 @@ export function describeApproval(approval: Approval): string {
     const parts = [about, ...questionsOf(approval).map(describeQuestion)];
     return parts.filter((part) => part !== "").join("\n") || "The agent has a question.";
   }
-  const call = `${oneLine(tool ?? "a tool", 64)} ${revealed(JSON.stringify(input ?? {}))}`;
+  const call = `${oneLine(tool ?? "a tool", 256)} ${revealed(JSON.stringify(input ?? {}))}`;
   return about === "" ? `May the agent call ${call}?` : `${about}\nMay the agent call ${call}?`;
 }
 

@@ -52,6 +52,8 @@ export class RunView {
     const entry = isReadable(recorded) ? known(recorded) : undefined;
     if (entry?.kind === "message.assistant") this.#assistant(entry);
     if (entry?.kind === "message.tool") this.#say(describeOutcome(entry.data));
+    if (entry?.kind === "program.call") this.#say(describeInnerCall(entry.data));
+    if (entry?.kind === "program.outcome") this.#say(describeInnerOutcome(entry.data));
     if (entry?.kind === "run.recovered") this.#say("the run goes on after a restart of its host");
   }
 
@@ -108,6 +110,24 @@ export function describeOutcome({ name, isError, content }: EntryData["message.t
   const first = content.find((block) => block.type === "text");
   const text = first === undefined ? "" : oneLine(textOf(first.text), 200);
   return `${isError ? "✗" : "✓"} ${oneLine(name, 64)}${text === "" ? "" : ` ${text}`}`;
+}
+
+/** A call that a program makes, on one line. */
+export function describeInnerCall({ operation, input }: EntryData["program.call"]): string {
+  return `  → ${oneLine(operation, 132)} ${oneLine(JSON.stringify(input), 200)}`;
+}
+
+/** What came of it, on one line. */
+export function describeInnerOutcome({
+  operation,
+  ok,
+  value,
+  code = "",
+  message,
+}: EntryData["program.outcome"]): string {
+  const said = ok ? JSON.stringify(value ?? "") : message === undefined ? code : textOf(message);
+  const shown = ok && value === undefined ? "" : ` ${oneLine(said, 200)}`;
+  return `  ${ok ? "✓" : "✗"} ${oneLine(operation, 132)}${shown}`;
 }
 
 /** How a run ended, on one line. */

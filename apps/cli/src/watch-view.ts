@@ -18,7 +18,14 @@ import {
 import { describeApproval } from "./decide.ts";
 import { LiveText } from "./live-text.ts";
 import { oneLine, printable } from "./printable.ts";
-import { describeCall, describeEnd, describeOutcome, describeRetry } from "./run-view.ts";
+import {
+  describeCall,
+  describeEnd,
+  describeInnerCall,
+  describeInnerOutcome,
+  describeOutcome,
+  describeRetry,
+} from "./run-view.ts";
 import type { Terminal } from "./terminal.ts";
 
 export class WatchView {
@@ -92,6 +99,14 @@ export class WatchView {
         this.#line(`= ${describeEnd(entry.data)}`);
         break;
       case "call.started":
+      case "program.started":
+      case "grants.delivered":
+        break;
+      case "program.call":
+        this.#line(describeInnerCall(entry.data));
+        break;
+      case "program.outcome":
+        this.#line(describeInnerOutcome(entry.data));
         break;
       case "approval.asked":
         this.#asked(approvalOf(entry));

@@ -89,7 +89,22 @@ function everything(said: string): Story {
     callOf(2, "write", { path: said, content: said }),
     callOf(3, "bash", { command: said }),
     callOf(4, "bash", said),
+    callOf(5, "execute", { code: said }),
   );
+  const program = { assistant: assistant.id, index: 5 };
+  story.add("program.started", { ...program, seed: said });
+  const inner = { operation: said, capability: said, label: "write" as const, replaySafe: false };
+  for (const ordinal of [0, 1, 2])
+    story.add("program.call", {
+      ...program,
+      ...inner,
+      ordinal,
+      digest: "d",
+      input: { [said]: said },
+    });
+  const came = { ...program, operation: said };
+  story.add("program.outcome", { ...came, ordinal: 0, ok: true, value: { [said]: said } });
+  story.add("program.outcome", { ...came, ordinal: 1, ok: false, code: said, message: said });
   story.ends(assistant, 0, said, said, { isError: true });
   story.ends(assistant, 1, "edit", said, { data: { diff: `@@ -1,2 +1,2 @@\n-${said}\n+${said}` } });
   story.starts(assistant, 3, "bash");
@@ -267,6 +282,7 @@ test("[U22] no text looks like a line of ours: it stands behind a mark or furthe
       "^✗ ▌ yes",
       "^✓ edit ▌ yes",
       "^○ (write|bash) ▌ yes",
+      "^○ execute · 3 calls$",
       "^▸ bash ▌ yes",
       "^── summed up for the model, as asked ──$",
       "^⊘ taken back before it ran:$",

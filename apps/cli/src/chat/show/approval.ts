@@ -47,7 +47,7 @@ export function aboutRows(description: string | undefined, width: number): strin
 }
 
 function toolOf({ tool }: Approval, theme: Theme): string {
-  return theme.bold(theme.tool(cleanLine(tool ?? "a tool", 64)));
+  return theme.bold(theme.tool(cleanLine(tool ?? "a tool", 256)));
 }
 
 function inputRows({ tool = "", input }: Approval, theme: Theme, width: number): string[] {

@@ -1,10 +1,12 @@
 // A tool call: one headline with how it stands, below it what it changes or gave, behind a bar.
 
 import type { Json, Partial, ToolBlock } from "@lichen/wire";
-import type { CallState, CallView } from "@lichen/client";
+import type { CallView } from "@lichen/client";
 import { bytesInWords, durationInWords } from "./amounts.ts";
 import { changed, type DiffLine, diffRows, patched } from "./diff.ts";
 import { behind, clean, cleanLine, type Fold, linesOf, row, textRows } from "./lines.ts";
+import { codeOf, codeRows, codeTold, innerRows, programAside } from "./program.ts";
+import { colorOf, marks, remarks, tookMs } from "./standing.ts";
 import type { Style, Theme } from "./theme.ts";
 import { imageInWords, jsonInWords, objectIn, stringIn, textIn, valueLines } from "./value.ts";
 
@@ -17,50 +19,22 @@ export interface Look {
 
 const bar = "  │ ";
 
-const marks: Readonly<Record<CallState, string>> = {
-  called: "○ ",
-  waiting: "? ",
-  allowed: "○ ",
-  denied: "⊘ ",
-  running: "▸ ",
-  done: "✓ ",
-  failed: "✗ ",
-  interrupted: "! ",
-};
-
-const remarks: Readonly<Record<CallState, string>> = {
-  called: "",
-  waiting: "waits for your answer",
-  allowed: "allowed",
-  denied: "denied",
-  running: "",
-  done: "",
-  failed: "",
-  interrupted: "interrupted: its effect is unknown",
-};
-
 /** `live` is what it has put out so far, while it runs. */
 export function callLines(call: CallView, look: Look, live?: string): string[] {
   const { theme, width } = look;
-  const color = {
-    called: theme.dim,
-    waiting: theme.warn,
-    allowed: theme.dim,
-    denied: theme.error,
-    running: theme.accent,
-    done: theme.ok,
-    failed: theme.error,
-    interrupted: theme.warn,
-  }[call.state];
   const { name, input, isEdited, startedAt, endedAt } = call;
-  const took = startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined;
+  const took = tookMs(startedAt, endedAt);
   const aside = [
     remarks[call.state],
+    ...programAside(call.calls ?? []),
     isEdited ? "input edited" : "",
-    took === undefined || took < 100 ? "" : durationInWords(took),
+    took < 100 ? "" : durationInWords(took),
   ].filter(Boolean);
+  const mark = colorOf(call.state, theme)(marks[call.state]);
+  const code = codeOf(call);
+  const telling = code === undefined ? tellingOf(input) : codeTold(code);
   return [
-    headline(color(marks[call.state]), name, tellingOf(input), aside, look),
+    headline(mark, name, telling, aside, look),
     ...behind(theme.border(bar), bodyOf(call, look, live), width),
   ];
 }
@@ -130,10 +104,14 @@ function bodyOf(call: CallView, look: Look, live: string | undefined): string[] 
   const rows = (text: string, style: Style, shown: Fold = fold): string[] =>
     text.trim() === "" ? [] : textRows(linesOf(clean(text)), width, shown, style, theme.dim);
   const input = isUnfolded && call.input !== undefined ? wholeInput(call.input) : "";
-  const change = changeIn(call);
-  const diff = change
+  const code = codeOf(call);
+  const change = code === undefined ? changeIn(call) : undefined;
+  const asked = change
     ? diffRows(change, theme, width, { isUnfolded, first: 14, last: 6 })
-    : rows(input, theme.dim);
+    : code === undefined
+      ? rows(input, theme.dim)
+      : codeRows(code, look, width);
+  const diff = [...asked, ...innerRows(call.calls ?? [], look, width)];
   switch (call.state) {
     case "failed":
     case "interrupted":
