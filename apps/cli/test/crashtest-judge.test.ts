@@ -116,6 +116,21 @@ test("[Y3] an interrupted write and an unknown outcome are unknown, and nothing 
   });
 });
 
+test("[Y3] an interrupted write of a program's own is unknown as well", () => {
+  const call = { assistant: "m", index: 0, ordinal: 3, operation: "shop.pay", ok: false };
+  const outcome: Entry = {
+    seq: 2,
+    id: "i2",
+    at,
+    kind: "program.outcome",
+    data: { ...call, code: "interrupted", interrupted: true },
+  };
+  expect(judge([], accountOf([queued, outcome]))).toEqual({
+    ...none,
+    unknown: ["shop.pay was interrupted (m/0/3)"],
+  });
+});
+
 test("[Y5] a command without a settlement is unfinished", () => {
   const { settlement: _, ...open } = accountOf([queued]);
   expect(judge([], open).unfinished).toEqual(["the command did not settle in time"]);

@@ -4,7 +4,8 @@
 //   A write that ran to its end in an earlier life and runs again is watched: does the folder change once more?
 //   Only the tested session runs; what else the copied state holds stays as it was.
 
-import type { Engine, Run } from "@lichen/runtime";
+import type { Engine, Program, Run } from "@lichen/runtime";
+import type { Label } from "@lichen/wire";
 import type { Deaths } from "./death.ts";
 import { folderPrint } from "./folder-print.ts";
 import type { Seen, Witness } from "./witness.ts";
@@ -17,6 +18,13 @@ export interface EffectsOptions {
   /** What earlier lives of this copy have left. */
   readonly earlier: readonly Seen[];
   readonly deaths: Deaths;
+}
+
+interface Effect {
+  readonly call: string;
+  readonly tool: string;
+  readonly label: Label;
+  readonly replaySafe: boolean;
 }
 
 export class Effects {
@@ -60,35 +68,57 @@ export class Effects {
       blob: (sha256) => run.blob(sha256),
       append: (drafts) => run.append(drafts),
       partial: (partial) => run.partial(partial),
-      program: (call) => run.program(call),
       ask: (question) => run.ask(question),
       withdrawQuestion: (key, reason) => run.withdrawQuestion(key, reason),
       steers: () => run.steers(),
       addUsage: (usage) => run.addUsage(usage),
       call: (call, effect) => {
-        const name = { call: `${call.assistant}/${call.index}`, tool: call.name };
-        return run.call(call, async (input, stop) => {
-          const isWrite = call.label === "write";
-          const leave = isWrite ? await this.#enter() : undefined;
-          try {
-            const { witness, deaths, dir } = this.#options;
-            const isWatched = isWrite && this.#ended.has(name.call);
-            const before = isWatched ? await folderPrint(dir) : undefined;
-            const { label, replaySafe } = call;
-            witness.saw({ saw: "effect", ...name, label, replaySafe });
-            try {
-              return await effect(input, stop);
-            } finally {
-              const hasChanged = isWatched && before !== (await folderPrint(dir));
-              witness.saw({ saw: "return", ...name, hasChanged });
-              await deaths.effectReturned(call.name);
-            }
-          } finally {
-            leave?.();
-          }
-        });
+        const { assistant, index, name, label, replaySafe } = call;
+        const seen = { call: `${assistant}/${index}`, tool: name, label, replaySafe };
+        return run.call(call, (input, stop) => this.#watched(seen, () => effect(input, stop)));
+      },
+      program: async (place) =>
+        this.#aroundProgram(`${place.assistant}/${place.index}`, await run.program(place)),
+    };
+  }
+
+  /** A program's own calls are effects like those of tools. */
+  #aroundProgram(key: string, program: Program): Program {
+    return {
+      seed: program.seed,
+      startedAt: program.startedAt,
+      get order() {
+        return program.order;
+      },
+      recordedAt: (ordinal) => program.recordedAt(ordinal),
+      snapshot: () => program.snapshot(),
+      save: (snapshot) => program.save(snapshot),
+      call: (call, effect) => {
+        const { ordinal, operation, label, replaySafe } = call;
+        const seen = { call: `${key}/${ordinal}`, tool: operation, label, replaySafe };
+        return program.call(call, (input, stop) => this.#watched(seen, () => effect(input, stop)));
       },
     };
+  }
+
+  async #watched<T>({ label, replaySafe, ...name }: Effect, effect: () => Promise<T>): Promise<T> {
+    const isWrite = label === "write";
+    const leave = isWrite ? await this.#enter() : undefined;
+    try {
+      const { witness, deaths, dir } = this.#options;
+      const isWatched = isWrite && this.#ended.has(name.call);
+      const before = isWatched ? await folderPrint(dir) : undefined;
+      witness.saw({ saw: "effect", ...name, label, replaySafe });
+      try {
+        return await effect();
+      } finally {
+        const hasChanged = isWatched && before !== (await folderPrint(dir));
+        witness.saw({ saw: "return", ...name, hasChanged });
+        await deaths.effectReturned(name.tool);
+      }
+    } finally {
+      leave?.();
+    }
   }
 
   /** Settles when the writes before this one have left. */

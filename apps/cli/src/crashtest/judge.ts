@@ -92,6 +92,10 @@ function repeatedEffects(seen: readonly Seen[]): string[] {
 function unknownWrites({ entries, settlement }: Account): string[] {
   const interrupted = entries.flatMap((it) => {
     const entry = known(it);
+    if (entry?.kind === "program.outcome" && entry.data.interrupted === true) {
+      const { operation, assistant, index, ordinal } = entry.data;
+      return [`${operation} was interrupted (${assistant}/${index}/${ordinal})`];
+    }
     if (entry?.kind !== "message.tool" || entry.data.interrupted !== true) return [];
     const { name, assistant, index } = entry.data;
     return [`${name} was interrupted (${assistant}/${index})`];
