@@ -1,0 +1,10 @@
+export type { OpenApiConfig } from "./config.ts";
+export { createOpenApiConnector, type OpenApiConnectorOptions } from "./connector.ts";
+export {
+  createOpenApiRequestHandler,
+  type OpenApiRequest,
+  type OpenApiRequestHandler,
+  type OpenApiRequestHandlerOptions,
+} from "./handler.ts";
+export type { AuthKind, Fetch } from "./send.ts";
+export type { SpecReading } from "./load.ts";
