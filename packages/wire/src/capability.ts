@@ -12,6 +12,9 @@ import { Json, JsonObject } from "./json.ts";
 const wellFormed = (what: string) =>
   z.string().refine((text) => text.isWellFormed(), `${what}: not well-formed Unicode`);
 
+const description = wellFormed("description").max(500);
+const grantKey = wellFormed("grant").min(1).max(256);
+
 const fits = (what: string) =>
   JsonObject.refine((value) => utf8Bytes(JSON.stringify(value)) <= textLimitBytes, {
     params: { fault: "too_large" },
@@ -117,20 +120,24 @@ export const AttachRequest = z.strictObject({
   kind: z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, "kind: a word such as mcp or openapi"),
   /** What it would like to be called; the registry decides. */
   namespace: Namespace.exactOptional(),
-  description: wellFormed("description").max(500).exactOptional(),
+  description: description.exactOptional(),
   /** As its kind reads it. */
   config: fits("config").exactOptional(),
   auth: Auth.exactOptional(),
   labels: Labels.exactOptional(),
   /** The namespace where it is left out. */
-  grant: wellFormed("grant").min(1).max(256).exactOptional(),
+  grant: grantKey.exactOptional(),
+  /** Where its server cannot be reached it stays `requested`, with its problem, and is tried again. */
+  keep: z.boolean().exactOptional(),
 });
 export type AttachRequest = z.infer<typeof AttachRequest>;
 
 export const CapabilityChanges = z.strictObject({
   namespace: Namespace.exactOptional(),
-  /** All of them; what is not named is as its author says. */
+  /** All of them; what is not named is as its connector says. */
   labels: Labels.exactOptional(),
+  description: description.exactOptional(),
+  grant: grantKey.exactOptional(),
 });
 export type CapabilityChanges = z.infer<typeof CapabilityChanges>;
 
