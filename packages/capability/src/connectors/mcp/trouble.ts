@@ -1,0 +1,87 @@
+// What a connection's failures are told as. A server's words are bounded and cleaned before anybody reads them.
+
+import { OperationError } from "../../failure.ts";
+
+/** The code of the answer that `gate.ts` gives where no answer can come any more. */
+export const lostCode = -32_099;
+
+const most = 2_000;
+// oxlint-disable-next-line no-control-regex -- they are what is taken out
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Text of a server for an error or a description: no control characters but line breaks and tabs, bounded. */
+export function plain(text: string, limit = most): string {
+  const clean = text.replace(controls, " ");
+  if (clean.length <= limit) return clean.toWellFormed();
+  return `${clean.slice(0, limit).toWellFormed()} … (${clean.length} characters in all)`;
+}
+
+/** A failed call or connection as an `OperationError`. `server` is what people call it. */
+export function asTrouble(error: unknown, server: string, ending?: string): OperationError {
+  const chain = causes(error);
+  const own = chain.find((one) => one instanceof OperationError);
+  if (own) return own;
+  const told = (code: string, message: string) =>
+    new OperationError(code, message, { cause: error });
+  const code = chain.map(codeOf).find((one) => one !== undefined);
+  const status = chain.map(statusOf).find((one) => one !== undefined);
+  const words = plain(chain.at(0)?.message ?? String(error));
+  if (status === 401)
+    return told(
+      "auth_refused",
+      `${server} refused the credentials of this connection: sign in again, or correct its secret.`,
+    );
+  if (chain.some((one) => one.name === "InsufficientScopeError"))
+    return told(
+      "auth_insufficient_scope",
+      `${server} wants more rights than were granted: ${words}. Sign in again with the scopes it names.`,
+    );
+  if (status !== undefined)
+    return told(
+      status >= 500 ? "unavailable" : `http_${status}`,
+      `${server} answered with HTTP status ${status}: ${words}`,
+    );
+  if (code === "REQUEST_TIMEOUT")
+    return told(
+      "timeout",
+      `${server} did not answer in time: ${words}. Try again, or ask it for less.`,
+    );
+  if (code === lostCode || code === "CONNECTION_CLOSED" || code === "NOT_CONNECTED")
+    return told(
+      "unavailable",
+      `The connection to ${server} broke before it answered: whether the call took effect is not known. ${
+        ending ?? "The next call opens it anew."
+      }`,
+    );
+  if (code === "ERA_NEGOTIATION_FAILED" || code === "SEND_FAILED" || typeof code === "string")
+    return told("unavailable", `${server} cannot be used: ${words}. ${ending ?? ""}`.trimEnd());
+  if (code === -32_602) return told("invalid_input", `${server} refused the call: ${words}`);
+  if (code === -32_601) return told("unknown_operation", `${server} knows no such thing: ${words}`);
+  if (typeof code === "number")
+    return told("mcp_error", `${server} answered with an error: ${words}`);
+  return told("unavailable", `${server} cannot be reached: ${words}. ${ending ?? ""}`.trimEnd());
+}
+
+/** An error and what caused it, at most eight deep, as SDKs nest them. */
+function causes(error: unknown): Error[] {
+  const found: Error[] = [];
+  for (let at: unknown = error; at instanceof Error && found.length < 8; at = at.cause)
+    found.push(at);
+  return found;
+}
+
+function codeOf(error: Error): string | number | undefined {
+  if (!("code" in error)) return undefined;
+  return typeof error.code === "string" || typeof error.code === "number" ? error.code : undefined;
+}
+
+/** Whether the server said that it does not know the session, or no longer does: calls did not reach it. */
+export function statusOf(error: unknown): number | undefined {
+  for (const one of causes(error)) {
+    const data: unknown = "data" in one ? one.data : undefined;
+    const holder: unknown = "status" in one ? one : data;
+    if (typeof holder === "object" && holder !== null && "status" in holder)
+      if (typeof holder.status === "number") return holder.status;
+  }
+  return undefined;
+}

@@ -1,0 +1,53 @@
+// MCP servers from Node: the official SDK, loaded when the first connection is made, and programs as child processes.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import {
+  mcpFactory,
+  type McpOptions,
+  type McpSdk,
+  type ServerProgram,
+} from "@lichen/capability/connectors";
+import { type ProgramPlace, StdioTransport } from "./stdio-transport.ts";
+
+export interface McpOnNodeOptions extends McpOptions {
+  /** Where programs start, and what their paths are read from: the agent's folder. */
+  readonly folder: string;
+  /** Where programs are looked for, as in PATH. */
+  readonly path: string;
+  /** HOME of a connection's program; left out, each has an empty one that is gone when it ends. */
+  readonly home?: (connectionId: string) => string;
+}
+
+/** The `mcp` kind on Node. */
+export function mcpOnNode(options: McpOnNodeOptions): ReturnType<typeof mcpFactory> {
+  return mcpFactory(() => mcpSdk(options), options);
+}
+
+/** The SDK's constructors, with programs that are started as `options` say. */
+export async function mcpSdk(
+  options: Pick<McpOnNodeOptions, "folder" | "path" | "home">,
+): Promise<McpSdk> {
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  return {
+    Client,
+    HttpTransport: StreamableHTTPClientTransport,
+    startServer: (server) => new StdioTransport(server, () => placeOf(server, options)),
+  };
+}
+
+async function placeOf(
+  { connectionId, cwd = "." }: ServerProgram,
+  { folder, path, home }: Pick<McpOnNodeOptions, "folder" | "path" | "home">,
+): Promise<ProgramPlace> {
+  const place = { path, cwd: resolve(folder, cwd) };
+  if (home) return { ...place, home: home(connectionId), release: async () => {} };
+  const empty = await mkdtemp(join(tmpdir(), "lichen-mcp-"));
+  return {
+    ...place,
+    home: empty,
+    // What it holds is nobody's any more, and a rest of it harms nobody.
+    release: () => rm(empty, { recursive: true, force: true }).catch(() => {}),
+  };
+}

@@ -1,0 +1,208 @@
+// One MCP server that runs as a program: started with a clean environment, spoken to in lines of JSON, ended with all
+// that it started.
+//
+//   It leads a process group of its own, and gets PATH, HOME and what its connection names: nothing else of the host's.
+//   At its end: its input is closed, then the group is asked, then killed. Where its host dies, its input closes too.
+//   What it says is bounded, and the secrets that it was given do not come back in it.
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { OperationError } from "@lichen/capability";
+import type { McpTransport, RpcMessage, ServerProgram } from "@lichen/capability/connectors";
+
+export interface ProgramPlace {
+  readonly path: string;
+  readonly home: string;
+  readonly cwd: string;
+  /** Called once, when the program and its group are gone. */
+  release(): Promise<void>;
+}
+
+const wordsBytes = 4_000;
+const graceMs = 1_000;
+
+export class StdioTransport implements McpTransport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: RpcMessage) => void) | undefined;
+  readonly #server: ServerProgram;
+  readonly #openPlace: () => Promise<ProgramPlace>;
+  readonly #gone = Promise.withResolvers<void>();
+  #place: ProgramPlace | undefined;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #ending: string | undefined;
+  #words = Buffer.alloc(0);
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+
+  constructor(server: ServerProgram, openPlace: () => Promise<ProgramPlace>) {
+    this.#server = server;
+    this.#openPlace = openPlace;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env } = this.#server;
+    this.#place = await this.#openPlace();
+    const { path, home, cwd } = this.#place;
+    const child = spawn(command, [...args], {
+      cwd,
+      env: { PATH: path, HOME: home, ...env },
+      detached: true,
+      stdio: "pipe",
+    });
+    this.#child = child;
+    child.stdout.on("data", (chunk: Buffer) => this.#hear(chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#words = Buffer.concat([this.#words, chunk]).subarray(-wordsBytes);
+    });
+    // A broken pipe is told by the end of the program.
+    child.stdin.on("error", () => {});
+    child.once("exit", (code, signal) => {
+      this.#killGroup("SIGKILL");
+      this.#ending ??= `It ended ${code === null ? `by ${signal}` : `with code ${code}`}`;
+      // What left the group may hold the pipes open: it is not listened to.
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, 200).unref();
+    });
+    child.once("close", () => void this.#over());
+    // Without an output it can answer nothing.
+    child.stdout.once("end", () => {
+      void this.#isGoneWithin(graceMs).then((isGone) => (isGone ? undefined : this.close()));
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (cause: NodeJS.ErrnoException) => {
+        void this.#over();
+        reject(new OperationError("unavailable", notStarted(command, cwd, cause), { cause }));
+      });
+    });
+  }
+
+  send(message: RpcMessage): Promise<void> {
+    const child = this.#child;
+    if (!child || this.#ending !== undefined)
+      return Promise.reject(
+        new OperationError(
+          "unavailable",
+          `${this.#server.command} runs no more. ${this.ending() ?? ""}`,
+        ),
+      );
+    return new Promise((resolve, reject) => {
+      child.stdin.write(`${JSON.stringify(message)}\n`, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child) return;
+    this.#ending ??= "It was ended";
+    child.stdin.end();
+    if (await this.#isGoneWithin(graceMs)) return;
+    this.#killGroup("SIGTERM");
+    if (await this.#isGoneWithin(graceMs)) return;
+    this.#killGroup("SIGKILL");
+    await this.#gone.promise;
+  }
+
+  /** How it ended, with its last words. */
+  ending(): string | undefined {
+    if (this.#ending === undefined) return undefined;
+    const words = this.#without(this.#words.toString("utf8")).trim();
+    return words === "" ? `${this.#ending}.` : `${this.#ending}. Its last words: ${words}`;
+  }
+
+  #hear(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
+      this.#keep(chunk.subarray(from, at));
+      from = at + 1;
+      const line = Buffer.concat(this.#line).toString("utf8");
+      this.#line = [];
+      this.#lineBytes = 0;
+      this.#read(line);
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  #keep(part: Buffer): void {
+    this.#lineBytes += part.length;
+    if (this.#lineBytes <= this.#server.limitBytes) this.#line.push(part);
+    else if (this.#ending === undefined) {
+      this.#ending = `It said more than ${this.#server.limitBytes} bytes at once, which is not read, and was ended`;
+      this.#line = [];
+      this.#killGroup("SIGKILL");
+    }
+  }
+
+  #read(line: string): void {
+    if (line.trim() === "") return;
+    try {
+      const message: unknown = JSON.parse(this.#without(line));
+      if (isMessage(message)) this.onmessage?.(message);
+    } catch (error) {
+      // Some print notes where their answers go.
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #without(text: string): string {
+    return this.#server.secrets.reduce(
+      (clean, secret) =>
+        clean
+          .replaceAll(secret, "[redacted]")
+          .replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]"),
+      text,
+    );
+  }
+
+  #killGroup(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // Nobody of the group is left.
+    }
+  }
+
+  async #isGoneWithin(ms: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), ms);
+    void this.#gone.promise.then(() => resolve(true));
+    const isGone = await promise;
+    clearTimeout(timer);
+    return isGone;
+  }
+
+  async #over(): Promise<void> {
+    const place = this.#place;
+    this.#place = undefined;
+    this.#child = undefined;
+    if (!place) return;
+    await place.release();
+    this.#gone.resolve();
+    this.onclose?.();
+  }
+}
+
+function isMessage(value: unknown): value is RpcMessage {
+  // The SDK reads the rest.
+  return (
+    typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0"
+  );
+}
+
+function notStarted(
+  command: string,
+  cwd: string,
+  { code, message }: NodeJS.ErrnoException,
+): string {
+  if (code === "ENOENT")
+    return `${command} cannot be started: there is no such program, or its folder ${cwd} is not there. Correct the connection's command, or install it.`;
+  if (code === "EACCES") return `${command} cannot be started: it may not be executed.`;
+  return `${command} cannot be started: ${message}`;
+}
