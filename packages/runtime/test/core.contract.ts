@@ -6,6 +6,7 @@ import { metadataContract } from "./metadata.contract.ts";
 import { oneSessionContract } from "./one-session.contract.ts";
 import { queueContract } from "./queue.contract.ts";
 import { callsContract } from "./calls.contract.ts";
+import { programsContract } from "./programs.contract.ts";
 import { approvalsContract } from "./approvals.contract.ts";
 import { readContract } from "./read.contract.ts";
 import { recoveryContract } from "./recovery.contract.ts";
@@ -32,6 +33,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   steersContract(host, withSql);
   callsContract(host, withSql);
   approvalsContract(host, withSql);
+  programsContract(host, withSql);
   recoveryContract(host, withSql);
   settlementContract(host, withSql);
   watchContract(host, withSql);

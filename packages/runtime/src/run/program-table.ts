@@ -1,7 +1,5 @@
 // Program rows: which calls are programs, and for each call that a program makes whether its intent and its outcome are
-// in the log.
-//
-//   J2  A program's calls are keyed by the program's own call and their ordinal.
+// in the log. A program's calls are keyed by the program's own call and their ordinal.
 
 import type { Label } from "@lichen/wire";
 import type { Sql } from "../store/sql.ts";

@@ -1,10 +1,9 @@
 // A live program: the calls that one running call makes, each through the whole order of calls, known by its ordinal.
 //
-//   J1  A call's intent is durable before its effect, its outcome before the program has it; a recorded outcome is
-//       returned without running or asking again.
+//   J1  A call's intent is durable before its effect, its outcome before the program has it.
+//   J2  A recorded outcome is returned without running or asking again; `order` is the order of the outcomes in the log.
 //   J3  What asks for something else than the record of its ordinal holds is `diverged`, and runs nothing.
 //   J4  A call left open by another process runs again only where it is `read` or replay-safe.
-//   J5  `order` is the order of the outcomes in the log, and grows before their calls settle.
 
 import {
   canonicalJson,

@@ -9,6 +9,8 @@ import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 
 const rowsPerSlice = 200;
+/** Of half a MiB each. */
+const partsPerSlice = 4;
 
 /** Purges one slice of one deleted session; false when there is nothing left to do. */
 export function purgeSlice({ sql }: Ground): boolean {
@@ -33,6 +35,12 @@ function deletedUnneeded(sql: Sql): { sid: number }[] {
 function dropRows(sql: Sql, sid: number): boolean {
   const { first, last } = eidRange(sid);
   const statements = [
+    `delete from program_snapshot where rowid in
+     (select rowid from program_snapshot where assistant between ? and ? limit ${partsPerSlice})`,
+    `delete from program_call where (assistant, position, ordinal) in
+     (select assistant, position, ordinal from program_call where assistant between ? and ? limit ${rowsPerSlice})`,
+    `delete from program where (assistant, position) in
+     (select assistant, position from program where assistant between ? and ? limit ${rowsPerSlice})`,
     `delete from call where (assistant, position) in
      (select assistant, position from call where assistant between ? and ? limit ${rowsPerSlice})`,
     `delete from approval where asked in

@@ -22,6 +22,7 @@ import type {
   Steer,
   Work,
 } from "../engine/port.ts";
+import type { Program } from "../engine/program.ts";
 
 export interface ScriptedToolCall {
   readonly name: string;
@@ -34,6 +35,8 @@ export interface ScriptedToolCall {
   readonly callId?: string;
   /** What the call does; by default it answers `<name> done`. A string is an outcome's text. */
   readonly effect?: (input: JsonObject, signal: AbortSignal) => Effect | Promise<Effect>;
+  /** Instead of an effect: the call is a program, which makes calls of its own. */
+  readonly program?: (program: Program, signal: AbortSignal) => Effect | Promise<Effect>;
 }
 export type Effect = string | Outcome;
 
@@ -203,7 +206,9 @@ function runCalls(
         ...(call.check ? { check: call.check } : {}),
       },
       async (input, signal) => {
-        const effect = (await call.effect?.(input, signal)) ?? `${call.name} done`;
+        const effect = call.program
+          ? await call.program(await run.program({ assistant: entry, index }), signal)
+          : ((await call.effect?.(input, signal)) ?? `${call.name} done`);
         return typeof effect === "string" ? textOutcome(effect) : effect;
       },
     ),
