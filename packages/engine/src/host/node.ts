@@ -5,6 +5,11 @@ export {
   codingToolNames,
   createCodingTools,
 } from "../tools/host/coding-tools.ts";
+export {
+  createQuickJsExecutor,
+  type QuickJsExecutor,
+  type QuickJsExecutorOptions,
+} from "../execute/host/quickjs-executor.ts";
 export { Guard } from "../tools/host/guard.ts";
 export { standsForNothing, sweepPlaceholders } from "../tools/host/placeholders.ts";
 export { openSandbox, type Sandbox, type SandboxOptions } from "../tools/host/sandbox.ts";

@@ -1,0 +1,477 @@
+// One program from its first line to its result, whatever sandboxes it lives in meanwhile.
+//
+//   R1  An outcome goes to the guest when its turn in the journal's order has come and the guest is idle: one per drain.
+//   R2  A call is made once for each time that the guest asks for it and it is not open already.
+//   R3  The result is given when every call has settled, or did not within the grace after it was told to stop.
+//   R4  A program whose calls all wait for people holds no sandbox once its snapshot is kept; it is restored for its
+//       next outcome.
+
+import type { Json } from "@lichen/capability";
+import type { Bindings, ExecuteOptions, Execution, Journal } from "@lichen/capability/execute";
+import type { Limits } from "../limits.ts";
+import { failureOf, isProgramEnd, outcomeOf } from "../outcome.ts";
+import type { Ask, Ending, FromSandbox, Names, Outcome } from "../protocol.ts";
+import type { Seat } from "./pool.ts";
+import { Stopwatch } from "./stopwatch.ts";
+
+type Result = Execution["result"];
+
+/** How long a guest that is told to stop may go on towards its next wait. */
+const patienceMs = 100;
+
+interface OpenCall {
+  readonly ask: Ask;
+  waiting: number;
+  outcome?: Outcome;
+}
+
+export interface Seats {
+  /** The next free sandbox, in turn; rejects when `signal` aborts. */
+  take(signal: AbortSignal): Promise<Seat>;
+  giveBack(seat: Seat, isSound: boolean): void;
+}
+
+export interface RunOptions {
+  readonly code: string;
+  readonly bindings: Bindings;
+  readonly options: ExecuteOptions;
+  readonly limits: Limits;
+  readonly seats: Seats;
+  readonly seed: string;
+  readonly now: () => number;
+}
+
+export class Run {
+  readonly #given: RunOptions;
+  readonly #journal: Journal | undefined;
+  readonly #names: Names;
+  readonly #done = Promise.withResolvers<Execution>();
+  readonly #calls = new Map<number, OpenCall>();
+  /** Aborts what the calls do. */
+  readonly #stop = new AbortController();
+  readonly #watch: Stopwatch;
+  /** Without a journal: the order of this run, and when each outcome came. */
+  readonly #order: number[] = [];
+  readonly #times = new Map<number, number>();
+  readonly #startedAt: number;
+  #seat: Seat | undefined;
+  #isSeating = false;
+  #guest: "away" | "busy" | "idle" | "snapshot" = "away";
+  #delivered = 0;
+  #asked = 0;
+  #printed = "";
+  /** How many outcomes the newest snapshot held that was tried. */
+  #snapshotAt = -1;
+  #isParkable = false;
+  #saving: Promise<void> = Promise.resolve();
+  #result: Result | undefined;
+  #isOver = false;
+  #isStopped = false;
+  /** What ends the execution with a rejection: a bug. */
+  #failure: { readonly error: unknown } | undefined;
+  #patience: NodeJS.Timeout | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  readonly #aborted = () => this.#abort();
+
+  constructor(given: RunOptions) {
+    this.#given = given;
+    this.#journal = given.options.journal;
+    this.#names = Object.fromEntries(
+      Object.entries(given.bindings).map(([name, operations]) => [name, Object.keys(operations)]),
+    );
+    this.#startedAt = this.#journal?.startedAt ?? given.now();
+    const deadlineMs = given.options.deadlineMs ?? given.limits.deadlineMs;
+    this.#watch = new Stopwatch(deadlineMs, () =>
+      this.#end({
+        ok: false,
+        reason: "limit",
+        message: `The program and its calls took longer than ${deadlineMs / 1_000} seconds (what waits for people is not counted). Do less in one program.`,
+      }),
+    );
+  }
+
+  async settle(): Promise<Execution> {
+    const { signal } = this.#given.options;
+    signal?.addEventListener("abort", this.#aborted, { once: true });
+    try {
+      if (signal?.aborted) this.#abort();
+      else this.#sit();
+      return await this.#done.promise;
+    } finally {
+      signal?.removeEventListener("abort", this.#aborted);
+      this.#watch.pause();
+      clearTimeout(this.#patience);
+      clearTimeout(this.#grace);
+    }
+  }
+
+  // The sandbox.
+
+  /** Takes a sandbox and puts the program into it: as it was left, else from its start. */
+  #sit(): void {
+    if (this.#isSeating || this.#seat) return;
+    this.#isSeating = true;
+    this.#given.seats.take(this.#stop.signal).then(
+      (seat) => {
+        this.#isSeating = false;
+        if (this.#isStopped || this.#isOver) {
+          this.#given.seats.giveBack(seat, true);
+          return this.#conclude();
+        }
+        this.#seat = seat;
+        seat.onMessage = (message) => this.#guarded(() => this.#hear(message));
+        seat.onDeath = () => this.#died();
+        this.#guarded(() => this.#begin(seat));
+      },
+      (error: unknown) => {
+        this.#isSeating = false;
+        if (this.#isStopped) this.#conclude();
+        else this.#fail(error);
+      },
+    );
+  }
+
+  #begin(seat: Seat): void {
+    const snapshot = this.#journal?.snapshot();
+    const isOurs =
+      snapshot !== undefined &&
+      snapshot.engine === seat.engine &&
+      snapshot.delivered <= this.#turns().length;
+    this.#guest = "busy";
+    this.#watch.run();
+    if (!isOurs) return this.#start(seat);
+    this.#delivered = snapshot.delivered;
+    this.#snapshotAt = snapshot.delivered;
+    this.#isParkable = true;
+    seat.post({ type: "restore", bytes: snapshot.bytes, ...this.#beginning() });
+  }
+
+  #start(seat: Seat): void {
+    this.#delivered = 0;
+    this.#printed = "";
+    seat.post({ type: "start", code: this.#given.code, ...this.#beginning() });
+  }
+
+  #beginning() {
+    const last = this.#turns()[this.#delivered - 1];
+    const clock = last === undefined ? this.#startedAt : this.#recordedAt(last);
+    const seed = this.#journal?.seed ?? this.#given.seed;
+    return { seed, clock: Math.trunc(clock), names: this.#names };
+  }
+
+  #hear(message: FromSandbox): void {
+    switch (message.type) {
+      case "ready":
+        return;
+      case "printed":
+        this.#printed += message.text;
+        return this.#given.options.output?.(this.#printed);
+      case "unrestorable":
+        this.#snapshotAt = -1;
+        this.#isParkable = false;
+        if (this.#seat && !this.#isStopped) return this.#start(this.#seat);
+        this.#guest = "idle";
+        return this.#conclude();
+      case "restored":
+        this.#printed = message.printed;
+        return this.#stepped(message.asks, message.calls);
+      case "step":
+        return this.#stepped(message.asks, message.calls, message.ending);
+      case "snapshot":
+        this.#guest = "idle";
+        this.#isParkable = false;
+        if (message.bytes !== undefined) this.#save(message.bytes);
+        return this.#isStopped ? this.#conclude() : this.#turn();
+    }
+  }
+
+  #stepped(asks: readonly Ask[], calls: number, ending?: Ending): void {
+    this.#asked = calls;
+    if (!this.#isStopped) for (const ask of asks) this.#call(ask);
+    this.#guest = "idle";
+    if (ending) this.#end(this.#resultOf(ending), ending.ok || ending.reason === "error");
+    if (this.#isStopped) return this.#stoppedIdle();
+    this.#turn();
+  }
+
+  #resultOf(ending: Ending): Result {
+    if (!ending.ok) return ending;
+    if (ending.text === undefined) return { ok: true };
+    if (Buffer.byteLength(ending.text) > this.#given.limits.resultBytes)
+      return {
+        ok: false,
+        reason: "limit",
+        message: `The result is larger than ${this.#given.limits.resultBytes / 1_024} KiB: return less, only what is needed.`,
+      };
+    const value: Json = JSON.parse(ending.text);
+    return { ok: true, value };
+  }
+
+  #died(): void {
+    this.#leave(false);
+    this.#end({
+      ok: false,
+      reason: "limit",
+      message:
+        "The program's sandbox broke down: it most likely needs too much memory. Do less in one program.",
+    });
+    this.#conclude();
+  }
+
+  #leave(isSound: boolean): void {
+    const seat = this.#seat;
+    this.#seat = undefined;
+    this.#guest = "away";
+    if (seat) this.#given.seats.giveBack(seat, isSound);
+  }
+
+  // Calls.
+
+  #call(ask: Ask): void {
+    const known = this.#calls.get(ask.ordinal);
+    if (known) {
+      if (isSame(known.ask, ask)) return;
+      return this.#end({
+        ok: false,
+        reason: "diverged",
+        message: `The program asked for ${nameOf(ask)} where it had asked for ${nameOf(known.ask)} before, so it cannot go on.`,
+      });
+    }
+    const call: OpenCall = { ask, waiting: 0 };
+    this.#calls.set(ask.ordinal, call);
+    this.#perform(call).then(
+      (outcome) => this.#guarded(() => this.#settled(call, outcome)),
+      (error: unknown) => this.#guarded(() => this.#settled(call, this.#rejected(error))),
+    );
+  }
+
+  async #perform(call: OpenCall): Promise<Outcome> {
+    const { namespace, operation, input, ordinal } = call.ask;
+    const { bindings, limits } = this.#given;
+    const operations = Object.hasOwn(bindings, namespace) ? bindings[namespace] : undefined;
+    const binding =
+      operations && Object.hasOwn(operations, operation) ? operations[operation] : undefined;
+    if (!binding)
+      throw new Error(`The program calls ${nameOf(call.ask)}, which its host does not bind.`);
+    const parsed: Json | undefined = input === undefined ? undefined : JSON.parse(input);
+    const waits = () => {
+      call.waiting++;
+      this.#guarded(() => this.#turn());
+      let isWaiting = true;
+      return () => {
+        if (!isWaiting) return;
+        isWaiting = false;
+        call.waiting--;
+        this.#guarded(() => this.#turn());
+      };
+    };
+    const value = await binding(parsed, { ordinal, signal: this.#stop.signal, waits });
+    return outcomeOf(nameOf(call.ask), value, limits);
+  }
+
+  #rejected(error: unknown): Outcome {
+    const outcome = failureOf(error, this.#given.limits);
+    if (outcome) return outcome;
+    const ended: Outcome = { ok: false, code: "ended", message: "The program has ended." };
+    if (isProgramEnd(error)) this.#end({ ok: false, reason: error.reason, message: error.message });
+    else if (!this.#isStopped) this.#fail(error);
+    return ended;
+  }
+
+  #settled(call: OpenCall, outcome: Outcome): void {
+    call.outcome = outcome;
+    const { ordinal } = call.ask;
+    if (!this.#journal) {
+      this.#order.push(ordinal);
+      this.#times.set(ordinal, this.#given.now());
+    }
+    if (this.#isStopped || this.#result) return this.#conclude();
+    this.#turn();
+  }
+
+  #turns(): readonly number[] {
+    return this.#journal?.order ?? this.#order;
+  }
+
+  #recordedAt(ordinal: number): number {
+    return this.#journal?.recordedAt(ordinal) ?? this.#times.get(ordinal) ?? this.#startedAt;
+  }
+
+  /** Does what is next, if anything is. */
+  #turn(): void {
+    if (this.#isStopped || this.#isOver) return;
+    this.#count();
+    if (this.#result) return this.#conclude();
+    if (this.#guest === "away") {
+      const next = this.#turns()[this.#delivered];
+      if (next !== undefined && this.#calls.get(next)?.outcome) this.#sit();
+      return;
+    }
+    if (this.#guest !== "idle") return;
+    const next = this.#turns()[this.#delivered];
+    if (next !== undefined) return this.#deliver(next);
+    if (this.#calls.size === 0)
+      return this.#end({
+        ok: false,
+        reason: "error",
+        message:
+          "The program waits for something that never comes: no call is open. Await calls, nothing else.",
+      });
+    this.#leaveImage();
+  }
+
+  #deliver(ordinal: number): void {
+    const call = this.#calls.get(ordinal);
+    if (!call)
+      return this.#end({
+        ok: false,
+        reason: "diverged",
+        message: `The program did not ask for its call number ${ordinal} again, whose outcome is recorded, so it cannot go on.`,
+      });
+    if (!call.outcome) return;
+    this.#calls.delete(ordinal);
+    this.#delivered++;
+    this.#isParkable = false;
+    this.#guest = "busy";
+    this.#seat?.post({
+      type: "deliver",
+      ordinal,
+      outcome: call.outcome,
+      clock: Math.trunc(this.#recordedAt(ordinal)),
+    });
+    this.#count();
+  }
+
+  /** Time counts unless the guest is idle and all its calls wait for people. */
+  #count(): void {
+    const isRunning = this.#guest === "busy" || (this.#guest !== "away" && this.#calls.size === 0);
+    if (isRunning || !this.#allWait()) this.#watch.run();
+    else this.#watch.pause();
+  }
+
+  #allWait(): boolean {
+    for (const { waiting, outcome } of this.#calls.values())
+      if (waiting === 0 && !outcome) return false;
+    return true;
+  }
+
+  // Snapshots.
+
+  #leaveImage(): void {
+    if (!this.#journal || !this.#allWait()) return;
+    if (this.#snapshotAt === this.#delivered) {
+      if (this.#isParkable) this.#leave(true);
+      return;
+    }
+    this.#snapshot();
+  }
+
+  #snapshot(): void {
+    this.#snapshotAt = this.#delivered;
+    this.#guest = "snapshot";
+    this.#seat?.post({ type: "snapshot" });
+  }
+
+  #save(bytes: Uint8Array): void {
+    const journal = this.#journal;
+    const engine = this.#seat?.engine;
+    if (!journal || engine === undefined) return;
+    const delivered = this.#delivered;
+    this.#saving = this.#saving
+      .then(() => journal.save({ engine, delivered, bytes }))
+      .then(
+        () => {
+          this.#isParkable = this.#delivered === delivered;
+          this.#guarded(() => this.#turn());
+        },
+        // It was not kept: the program is run again from its start, or from the one before.
+        () => undefined,
+      );
+  }
+
+  // The end.
+
+  #abort(): void {
+    const reason: unknown = this.#given.options.signal?.reason;
+    const why = reason instanceof Error && reason.name !== "AbortError" ? ` ${reason.message}` : "";
+    this.#end({ ok: false, reason: "aborted", message: `The program was stopped.${why}` });
+  }
+
+  /** The first end counts, but one of the code's own waits for its calls, and gives way to what ends them. */
+  #end(result: Result, isOwn = false): void {
+    if (this.#isStopped || this.#isOver) return;
+    this.#result = result;
+    if (isOwn) return this.#conclude();
+    this.#isStopped = true;
+    this.#watch.pause();
+    this.#grace = setTimeout(
+      () => this.#guarded(() => this.#conclude(true)),
+      this.#given.limits.graceMs,
+    );
+    const reason: unknown = this.#given.options.signal?.reason;
+    if (result.ok || result.reason !== "aborted") this.#snapshotAt = this.#delivered;
+    this.#stop.abort(reason ?? new Error(result.ok ? "The program has ended." : result.message));
+    // A guest that is about to be idle can still leave a snapshot.
+    if (this.#guest === "busy" && !result.ok && result.reason === "aborted")
+      this.#patience = setTimeout(() => this.#seat?.interrupt(), patienceMs);
+    else if (this.#guest === "busy") this.#seat?.interrupt();
+    if (this.#guest === "idle") this.#stoppedIdle();
+    else this.#conclude();
+  }
+
+  /** The guest is idle and goes no further: a last snapshot, where a later run may go on from it. */
+  #stoppedIdle(): void {
+    if (
+      this.#guest === "idle" &&
+      this.#journal &&
+      this.#calls.size > 0 &&
+      this.#snapshotAt !== this.#delivered
+    )
+      return this.#snapshot();
+    this.#conclude();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#end({ ok: false, reason: "error", message: "The program's host failed." });
+  }
+
+  /** Gives the result once nothing is open, or `isLate`. */
+  #conclude(isLate = false): void {
+    const result = this.#result;
+    if (this.#isOver || !result || (this.#isSeating && !isLate)) return;
+    const isQuiet = this.#guest === "idle" || this.#guest === "away";
+    const areSettled = [...this.#calls.values()].every(({ outcome }) => outcome);
+    if (!isLate && !(isQuiet && areSettled)) return this.#isStopped ? undefined : this.#count();
+    this.#isOver = true;
+    this.#leave(isQuiet && (result.ok || result.reason !== "limit"));
+    const failure = this.#failure;
+    const give = () =>
+      failure
+        ? this.#done.reject(failure.error)
+        : this.#done.resolve({ result, printed: this.#printed, calls: this.#asked });
+    if (isLate) give();
+    else void this.#saving.then(give);
+  }
+
+  /** Runs a reaction: what it throws is a bug of this host or of what it was given. */
+  #guarded(react: () => void): void {
+    try {
+      react();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+}
+
+function isSame(one: Ask, other: Ask): boolean {
+  return (
+    one.namespace === other.namespace &&
+    one.operation === other.operation &&
+    one.input === other.input
+  );
+}
+
+function nameOf({ namespace, operation }: Ask): string {
+  return `${namespace}.${operation}`;
+}
