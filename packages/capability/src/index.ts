@@ -1,4 +1,4 @@
-export type { Access, Grant, Grants } from "./access.ts";
+export { type Access, decide, type Decision, type Grant, type Grants } from "./access.ts";
 export type { AuthConfig } from "./auth/auth-config.ts";
 export type {
   Auth,
@@ -13,3 +13,24 @@ export type { Json, JsonObject, JsonSchema } from "./json.ts";
 export type { Label, Operation } from "./operation.ts";
 export type { Surface, SurfaceNamespace, SurfaceOperation } from "./surface/surface.ts";
 export type { CapabilitySource, SourceContext } from "./surface/source.ts";
+export { buildSurface } from "./surface/build-surface.ts";
+export {
+  type AttachRequest,
+  type CapabilityChanges,
+  type CapabilityFactory,
+  type CapabilityRow,
+  type CapabilityState,
+  type ConnectorRow,
+  NamespaceAllocator,
+  type Outbox,
+  type OwnerLabel,
+  type Problem,
+  Registry,
+  RegistryError,
+  type RegistryErrorCode,
+  type RegistryOptions,
+  type RenameNotice,
+  type RowStorage,
+  type SurfaceEvent,
+  type TakenName,
+} from "./registry/index.ts";

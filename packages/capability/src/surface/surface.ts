@@ -17,6 +17,8 @@ export interface SurfaceNamespace {
   /** Of the capability. */
   readonly id: string;
   readonly kind: string;
+  /** The key that grants name. */
+  readonly grant: string;
   readonly description: string;
   readonly operations: readonly SurfaceOperation[];
 }

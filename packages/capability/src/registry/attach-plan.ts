@@ -1,0 +1,149 @@
+// From a request to a row: what is checked before anything is stored, and what a row begins with.
+//
+//   G3  A namespace that a capability has, or had, is never another's; who names nothing gets the connector's own hint.
+
+import type { Connector } from "../connector.ts";
+import { hint } from "../connectors/nearest.ts";
+import type { JsonObject } from "../json.ts";
+import type { AttachRequest, CapabilityRow, Problem } from "./capability-row.ts";
+import type { CapabilityFactory } from "./factory.ts";
+import { NamespaceAllocator, type TakenName } from "./namespace-allocator.ts";
+import { RegistryError } from "./registry-error.ts";
+
+const idShape = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
+
+/** What makes two requests the same one. */
+export function requestText(request: AttachRequest): string {
+  const { id: _id, again: _again, ...rest } = request;
+  return JSON.stringify(sorted(rest as JsonObject));
+}
+
+function sorted(value: JsonObject[string]): JsonObject[string] {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map((item) => sorted(item));
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(
+    members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, sorted(member)]),
+  );
+}
+
+/** The row that a request begins with. `rows`: all others. */
+export function requestedRow(
+  request: AttachRequest,
+  made: { id: string; digest: string; at: number; factory: CapabilityFactory },
+  rows: readonly CapabilityRow[],
+): CapabilityRow {
+  const { namespace, description, grant } = request;
+  const earlier = rows.find((row) => row.id === made.id);
+  const name = allocated(
+    namespace ?? earlier?.namespace ?? request.id ?? request.kind,
+    made.id,
+    rows,
+    request.id !== undefined,
+  );
+  return {
+    id: made.id,
+    kind: request.kind,
+    config: checkedConfig(request, made.factory),
+    auth: cloned(request.auth ?? { type: "none" }),
+    namespace: name,
+    formerNamespaces: earlier ? formerNames(earlier, name) : [],
+    description: description ?? "",
+    asked: {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(description === undefined ? {} : { description }),
+      ...(grant === undefined ? {} : { grant }),
+    },
+    state: "requested",
+    operations: [],
+    formerProperties: earlier?.formerProperties ?? {},
+    labels: cloned(request.labels ?? {}),
+    grant: grant ?? request.id ?? name,
+    keep: request.keep === true,
+    ...(request.file === undefined ? {} : { file: request.file }),
+    request: made.digest,
+    revision: earlier?.revision ?? 0,
+    createdAt: made.at,
+  };
+}
+
+/** The row as its connector makes it: what it is called and said to be, where its owner did not say so. */
+export function activeRow(
+  row: CapabilityRow,
+  connector: Connector,
+  rows: readonly CapabilityRow[],
+): CapabilityRow {
+  const { asked, problem: _, ...rest } = row;
+  const isUnnamed = row.revision === 0 && asked.namespace === undefined;
+  const hasKey = asked.grant !== undefined || row.grant !== row.namespace;
+  const others = rows.filter(({ id }) => id !== row.id);
+  const namespace = isUnnamed
+    ? allocated(connector.namespace, row.id, others, hasKey)
+    : row.namespace;
+  const problem = labelProblem(row);
+  return {
+    ...rest,
+    asked,
+    namespace,
+    grant: hasKey ? row.grant : namespace,
+    description: asked.description ?? connector.description ?? "",
+    ...(problem ? { problem } : {}),
+  };
+}
+
+/** A label that names no operation says nothing: its author must learn of it. */
+export function labelProblem(row: CapabilityRow): Problem | undefined {
+  const names = row.operations.map(({ name }) => name);
+  const wrong = Object.keys(row.labels).find((name) => !names.includes(name));
+  if (wrong === undefined) return undefined;
+  return {
+    code: "unknown_label",
+    message: `labels: ${row.namespace} has no operation ${wrong}, so its label says nothing.${hint(wrong, names)}`,
+  };
+}
+
+/** What the row was called, without the name that it has now. */
+export function formerNames(row: CapabilityRow, now: string): string[] {
+  return [...new Set([...row.formerNamespaces, row.namespace])].filter((name) => name !== now);
+}
+
+/** A name for `identity`. `isOwnKey`: its grants go by a key of its own, so that it may be called like another one's key. */
+export function allocated(
+  preferred: string,
+  identity: string,
+  rows: readonly CapabilityRow[],
+  isOwnKey: boolean,
+): string {
+  const taken = function* (): Generator<TakenName> {
+    if (!isOwnKey)
+      for (const row of rows)
+        for (const name of [row.id, row.grant]) yield { name, identity: row.id };
+    for (const row of rows)
+      for (const name of [row.namespace, ...row.formerNamespaces]) yield { name, identity: row.id };
+  };
+  return new NamespaceAllocator(taken()).allocate(preferred, identity);
+}
+
+export function checkedId(id: string): string {
+  if (idShape.test(id)) return id;
+  throw new RegistryError(
+    "invalid",
+    `id: ${JSON.stringify(id.slice(0, 100))} is not one: use letters, digits, _ and -, at most 128, a letter first.`,
+  );
+}
+
+function checkedConfig({ kind, config }: AttachRequest, factory: CapabilityFactory): JsonObject {
+  const given = cloned(config ?? {});
+  if (!factory.check) return given;
+  try {
+    return cloned(factory.check(given));
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new RegistryError("invalid", `config of ${kind}: ${said}`, { cause: error });
+  }
+}
+
+/** As it comes back from storage. */
+function cloned<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

@@ -1,0 +1,84 @@
+// A capability that is connected: its connector, the calls that run on it, and their end.
+//
+//   G8  Once it is released, no call runs: those that run end by themselves within a bound, or are aborted, and who
+//       waits for them is told that it was detached.
+
+import type { CallContext, Connector } from "../connector.ts";
+import { OperationError } from "../failure.ts";
+import type { JsonObject } from "../json.ts";
+import { type After, ignore, within } from "./within.ts";
+
+/** How long aborted calls and a closing connector may take. */
+const graceMs = 5_000;
+
+export class LiveCapability {
+  readonly connector: Connector;
+  readonly #after: After;
+  readonly #calls = new Set<Promise<unknown>>();
+  readonly #abort = new AbortController();
+  readonly #unlisten: (() => void) | undefined;
+  #end: Promise<void> | undefined;
+
+  constructor(connector: Connector, after: After, changed: () => void) {
+    this.connector = connector;
+    this.#after = after;
+    this.#unlisten = connector.onChanged?.(changed);
+  }
+
+  /** Runs one call; rejects when its signal fires or the capability ends, however long the connector goes on. */
+  async call(operation: string, input: JsonObject, context: CallContext): Promise<unknown> {
+    this.#abort.signal.throwIfAborted();
+    const signal = AbortSignal.any([context.signal, this.#abort.signal]);
+    signal.throwIfAborted();
+    const stopped = Promise.withResolvers<never>();
+    const stop = (): void => stopped.reject(signal.reason);
+    signal.addEventListener("abort", stop);
+    const begun = (async () => this.connector.call(operation, input, { ...context, signal }))();
+    const tracked = begun.catch(ignore).then(() => void this.#calls.delete(tracked));
+    this.#calls.add(tracked);
+    stopped.promise.catch(ignore);
+    try {
+      return await Promise.race([begun, stopped.promise]);
+    } catch (error) {
+      // What a connector makes of an abort says less than why it was aborted.
+      if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Waits for its calls for `patienceMs`, aborts the rest, closes the connector. Never rejects; what went wrong is told to `report`. */
+  end(reason: OperationError, patienceMs: number, report: (error: unknown) => void): Promise<void> {
+    this.#end ??= this.#ending(reason, patienceMs, report);
+    return this.#end;
+  }
+
+  async #ending(
+    reason: OperationError,
+    patienceMs: number,
+    report: (error: unknown) => void,
+  ): Promise<void> {
+    try {
+      this.#unlisten?.();
+    } catch (error) {
+      report(error);
+    }
+    if (patienceMs > 0) await this.#quiet(patienceMs);
+    this.#abort.abort(reason);
+    await this.#quiet(graceMs);
+    const late = (): Error =>
+      new Error(`${this.connector.kind} ${this.connector.id} did not close`);
+    try {
+      await within({ after: this.#after, ms: graceMs, late }, () => this.connector.close?.());
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  async #quiet(ms: number): Promise<void> {
+    if (this.#calls.size === 0) return;
+    const late = (): Error => new Error("late");
+    await within({ after: this.#after, ms, late }, () => Promise.all(this.#calls)).catch(ignore);
+  }
+}
