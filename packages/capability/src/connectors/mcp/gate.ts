@@ -1,6 +1,7 @@
 // What passes between the SDK and a server. Every message of the server goes through here first.
 //
 //   A request whose stream ended without an answer is answered with an error, so that nothing waits for it.
+//   A result that does not say what it is counts as complete, as the newer revision has it.
 //   A list of tools is bounded before anything reads it: see `clean-tools.ts`.
 
 import { cleanTools } from "./clean-tools.ts";
@@ -10,6 +11,7 @@ import { lostCode } from "./trouble.ts";
 /** `inner`, guarded. What a program serves is recognised by the SDK by `stderr` and `pid`, which stand here for it. */
 export function gated(inner: McpTransport, kind: "http" | "stdio"): McpTransport {
   const asked = new Map<string | number, string>();
+  let version = "";
 
   const gate: McpTransport = {
     async start() {
@@ -36,7 +38,10 @@ export function gated(inner: McpTransport, kind: "http" | "stdio"): McpTransport
     get sessionId() {
       return inner.sessionId;
     },
-    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
+    setProtocolVersion(chosen) {
+      version = chosen;
+      inner.setProtocolVersion?.(chosen);
+    },
     setSupportedProtocolVersions: (versions) => inner.setSupportedProtocolVersions?.(versions),
     ...(inner.hasPerRequestStream === undefined
       ? {}
@@ -51,9 +56,10 @@ export function gated(inner: McpTransport, kind: "http" | "stdio"): McpTransport
     if ("method" in message || message.id === undefined) return message;
     const method = asked.get(message.id);
     asked.delete(message.id);
-    return method === "tools/list" && "result" in message
-      ? { ...message, result: cleanTools(message.result) }
-      : message;
+    if (method === undefined || !("result" in message)) return message;
+    const result = method === "tools/list" ? cleanTools(message.result) : message.result;
+    const isNewer = method === "server/discover" || version >= "2026-07-28";
+    return { ...message, result: isNewer ? { resultType: "complete", ...result } : result };
   }
 
   function lost(id: string | number, options: SendOptions | undefined): void {
