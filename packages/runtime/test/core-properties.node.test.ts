@@ -4,6 +4,7 @@ import { openSql } from "../src/host/node/index.ts";
 import { foldLawContract } from "./fold-law.contract.ts";
 import { modelContract } from "./model.contract.ts";
 import { placesContract } from "./places.contract.ts";
+import { programLawContract } from "./program-properties.contract.ts";
 import type { WithSql } from "./sql.contract.ts";
 
 const inMemory: WithSql = async (body) => {
@@ -18,3 +19,4 @@ const inMemory: WithSql = async (body) => {
 foldLawContract("in memory", inMemory, 60);
 modelContract("in memory", inMemory, 150);
 placesContract("in memory", inMemory, 120);
+programLawContract("in memory", inMemory, 120);

@@ -1,6 +1,9 @@
+import type { EntryOf } from "@lichen/wire";
 import { expect, test } from "vitest";
+import type { Program } from "../src/index.ts";
 import type { Move } from "../src/testing/index.ts";
 import { turns } from "./clock.ts";
+import { type Delivered, type GuestCall, runGuest } from "./guest.ts";
 import type { Life } from "./life.ts";
 import type { WithSql } from "./sql.contract.ts";
 import { entriesOf, line, prompt, refusal, Stage } from "./stage.ts";
@@ -10,6 +13,7 @@ type Effects = Map<string, number>;
 
 interface Flow {
   readonly name: string;
+  readonly promise?: string;
   readonly engine: (effects: Effects) => readonly Move[] | ((text: string) => readonly Move[]);
   /** What clients do, in their order. Each can be done again: its request ids are fixed. */
   readonly steps: readonly ((life: Life, told: Told) => Promise<unknown>)[];
@@ -108,6 +112,59 @@ const flows: readonly Flow[] = [
         const { name, interrupted } = entry.data as { name: string; interrupted?: boolean };
         if (!interrupted) expect(effects.get(name)).toBeGreaterThanOrEqual(1);
         else expect(["write", "pay", "buy"]).toContain(name);
+      }
+    },
+  },
+  {
+    name: "a program with parallel reads and writes, one of which a person allows",
+    promise: "J9",
+    engine: (effects) => {
+      const call = (operation: string, more: Partial<GuestCall> = {}): GuestCall => ({
+        ...{ operation, label: "write", effect: counting(effects, operation) },
+        ...more,
+      });
+      const calls = [
+        call("a.look", { label: "read" }),
+        call("a.write", { then: [call("a.put", { replaySafe: true })] }),
+        call("bank.pay", { confirm: {}, then: [call("a.last", { label: "read" }), call("a.end")] }),
+      ];
+      const program = async (running: Program): Promise<string> =>
+        JSON.stringify(await runGuest(running, calls, (told) => told.length % 2 === 1));
+      return [
+        { calls: [{ name: "execute", replaySafe: true, program }] },
+        { say: ({ outcomes }) => JSON.stringify(outcomes[0]!.content[0]) },
+      ];
+    },
+    steps: [
+      (life, told) => told.tell("p", life.session().send(prompt("p"))),
+      (life, told) => allowAll(life, told, 1),
+      async (life, told) => {
+        const { commandId } = await told.tell("p", life.session().send(prompt("p")));
+        expect(await settledAs(life, commandId!)).toBe("completed");
+      },
+    ],
+    check: async (life, effects) => {
+      const entries = await entriesOf(life.session());
+      const of = (kind: string) => entries.filter((it) => it.kind === kind);
+      const ends = of("program.outcome").map((it) => it.data as EntryOf<"program.outcome">["data"]);
+      expect(of("program.started")).toHaveLength(1);
+      expect(new Set(of("program.call").map((it) => it.data["ordinal"])).size).toBe(6);
+      expect(of("program.call")).toHaveLength(6);
+      expect(ends).toHaveLength(6);
+      expect(of("approval.asked")).toHaveLength(1);
+      expect(of("message.tool")).toHaveLength(1);
+      const { answer, toolCalls } = of("run.settled")[0]!.data as EntryOf<"run.settled">["data"];
+      expect(toolCalls).toBe(7);
+      const { text } = JSON.parse(answer as string) as { text: string };
+      const told = JSON.parse(text) as Delivered[];
+      expect(told.map((it) => [it.ordinal, it.operation])).toEqual(
+        ends.map((it) => [it.ordinal, it.operation]),
+      );
+      for (const { operation, interrupted } of ends) {
+        const isOnce = ["a.write", "bank.pay", "a.end"].includes(operation);
+        if (isOnce) expect(effects.get(operation) ?? 0).toBeLessThanOrEqual(1);
+        if (!interrupted) expect(effects.get(operation)).toBeGreaterThanOrEqual(1);
+        else expect(isOnce).toBe(true);
       }
     },
   },
@@ -271,7 +328,7 @@ async function death(life: Life): Promise<false> {
 /** A crash at each durable write of the main flows, on any host. */
 export function crashPointsContract(host: string, withSql: WithSql, second: number): void {
   for (const flow of flows) {
-    test(`[R5] a crash after any commit of ${flow.name} loses nothing and repeats nothing (${host})`, async () => {
+    test(`[${flow.promise ?? "R5"}] a crash after any commit of ${flow.name} loses nothing and repeats nothing (${host})`, async () => {
       for (let first = 1, isMore = true; isMore; first++)
         for (let then = 0; then <= second; then++)
           await withSql(async (sql) => {

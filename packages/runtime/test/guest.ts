@@ -53,11 +53,11 @@ export function effectOf(call: GuestCall): Effect {
     call.effect ? call.effect(input, signal) : `${call.operation} done`;
 }
 
-/** Runs a guest to its end; answers all that it was told, in its order. It keeps a snapshot where `keeps` says so. */
+/** Runs a guest to its end; answers all that it was told, in its order. It keeps a snapshot where `keeps` says so, which sees that too. */
 export async function runGuest(
   program: Program,
   calls: readonly GuestCall[],
-  keeps: (delivered: number) => boolean = () => false,
+  keeps: (delivered: readonly Delivered[]) => boolean = () => false,
 ): Promise<readonly Delivered[]> {
   const kept = program.snapshot();
   const delivered: Delivered[] = kept
@@ -96,7 +96,7 @@ export async function runGuest(
     const before = made.length;
     made.push(...then);
     makeCalls(before);
-    if (keeps(delivered.length))
+    if (keeps(delivered))
       await program.save({
         engine: "guest",
         delivered: delivered.length,

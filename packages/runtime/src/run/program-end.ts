@@ -37,17 +37,28 @@ export function endProgram(
   dropSnapshot(sql, call);
 }
 
-/** What code is told of a call whose process died in it, or that was given up. */
+/** The entry that closes a call which nobody goes on with. */
 export function interruptedProgramCall(
   call: Pick<EntryData["program.call"], "assistant" | "index" | "ordinal" | "operation">,
-): EntryData["program.outcome"] & { ok: false; code: string; message: string } {
+): EntryData["program.outcome"] {
   const { assistant, index, ordinal, operation } = call;
   return {
     ...{ assistant, index, ordinal, operation },
+    ...interruptedOutcome(call),
+    interrupted: true,
+  };
+}
+
+/** What code is told of a call whose process died in it, or that was given up. */
+export function interruptedOutcome({ operation }: { readonly operation: string }): {
+  readonly ok: false;
+  readonly code: string;
+  readonly message: string;
+} {
+  return {
     ok: false,
     code: "interrupted",
     message: `${operation} was interrupted before its outcome was recorded. Its effect is unknown: check before you repeat it.`,
-    interrupted: true,
   };
 }
 

@@ -24,7 +24,7 @@ import { approvalNamed, askedAbout } from "./approval-table.ts";
 import { callRow } from "./call-table.ts";
 import type { CallingRun, Write } from "./calling-run.ts";
 import { mayRepeat, refusalText } from "./call-rules.ts";
-import { interruptedProgramCall } from "./program-end.ts";
+import { interruptedOutcome } from "./program-end.ts";
 import { checkSnapshot, keepSnapshot, readSnapshot } from "./program-snapshot.ts";
 import {
   insertProgram,
@@ -113,7 +113,7 @@ export class LiveProgram implements Program {
     if (known?.outcome) return outcomeOf(this.#read<OutcomeData>(known.outcome));
     if (known) {
       if (!mayRepeat(known, call))
-        return this.#record(call, digest, interrupted(this.#place, call));
+        return this.#record(call, digest, interruptedOutcome(call), { interrupted: true });
       const { input } = this.#read<EntryData["program.call"]>(known.started!);
       return this.#perform(call, digest, input, effect);
     }
@@ -207,7 +207,8 @@ export class LiveProgram implements Program {
   async #record(
     call: ProgramCall,
     digest: string,
-    outcome: ProgramOutcome & { readonly interrupted?: true },
+    outcome: ProgramOutcome,
+    mark: Pick<OutcomeData, "interrupted"> = {},
   ): Promise<ProgramOutcome> {
     const { cid, ground } = this.#run;
     const { ordinal, operation } = call;
@@ -216,7 +217,14 @@ export class LiveProgram implements Program {
       const entry = session.append({
         kind: "program.outcome",
         command: seqOf(cid),
-        data: { ...this.#place, ordinal, operation, ...(known ? {} : { digest }), ...outcome },
+        data: {
+          ...this.#place,
+          ordinal,
+          operation,
+          ...(known ? {} : { digest }),
+          ...outcome,
+          ...mark,
+        },
       });
       const eid = eidOf(session.row.sid, entry.seq);
       if (known) markProgramOutcome(ground.sql, this.#key, ordinal, eid);
@@ -287,14 +295,6 @@ function checkSame(
     "diverged",
     `The program asked for ${operation} as its call ${ordinal}, where ${other} is on record: it did not take the same way as before, so it cannot go on. Run it again.`,
   );
-}
-
-function interrupted(
-  place: { readonly assistant: string; readonly index: number },
-  { ordinal, operation }: ProgramCall,
-): ProgramOutcome & { readonly interrupted: true } {
-  const { code, message } = interruptedProgramCall({ ...place, ordinal, operation });
-  return { ok: false, code, message, interrupted: true };
 }
 
 /** The outcome in an entry whose long texts are whole again. */

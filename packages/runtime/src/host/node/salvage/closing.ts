@@ -32,6 +32,8 @@ export function noteLoss(session: RebuiltSession, at: number): void {
 }
 
 function endRun(session: RebuiltSession, command: RebuiltCommand, at: number): void {
+  for (const outcome of session.programs.interrupted(command.seq))
+    session.append("program.outcome", outcome, { at, command: command.seq });
   for (const call of session.openCalls(command.seq))
     session.append("message.tool", interruptedOutcome(call), { at, command: command.seq });
   for (const approvalId of session.pendingApprovals(command.seq))

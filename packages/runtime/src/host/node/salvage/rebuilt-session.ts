@@ -1,7 +1,7 @@
 // One session written anew from its entries: its row and its commands, calls and approvals are what the log says.
 //
 //   Entries are added in order, without a gap. A parent that is gone is none: the branch begins there.
-//   What only a row holds and no entry (a step's uncounted usage, that a run was drained) begins anew.
+//   What only a row holds and no entry (a step's uncounted usage, that a run was drained, a program's snapshot) begins anew.
 
 import {
   addUsage,
@@ -22,6 +22,8 @@ import { touchSearch } from "../../../log/search.ts";
 import { instant } from "../../../store/ground.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../../../store/keys.ts";
 import type { Sql } from "../../../store/sql.ts";
+import { RebuiltApprovals } from "./rebuilt-approvals.ts";
+import { RebuiltPrograms } from "./rebuilt-programs.ts";
 
 export interface RebuiltCommand {
   readonly seq: number;
@@ -50,14 +52,6 @@ interface RebuiltCall {
   outcome: number | null;
 }
 
-interface RebuiltApproval {
-  readonly seq: number;
-  readonly command: number;
-  readonly expiresAt: number;
-  state: "pending" | "allowed" | "denied" | "withdrawn" | "expired";
-  answer: number | null;
-}
-
 export interface SessionStart {
   readonly sid: number;
   readonly aid: number;
@@ -84,10 +78,11 @@ const inTree: ReadonlySet<string> = new Set<Kind>([
 export class RebuiltSession {
   readonly start: SessionStart;
   readonly commands = new Map<number, RebuiltCommand>();
+  readonly programs = new RebuiltPrograms();
   readonly #sql: Sql;
   readonly #lineage: Lineage;
   readonly #calls = new Map<string, RebuiltCall>();
-  readonly #approvals = new Map<number, RebuiltApproval>();
+  readonly #approvals = new RebuiltApprovals();
   #info: SessionInfo;
   #leaf: number | null;
   #tools: string | null = null;
@@ -175,9 +170,7 @@ export class RebuiltSession {
   }
 
   pendingApprovals(command: number): string[] {
-    return [...this.#approvals.values()]
-      .filter((approval) => approval.command === command && approval.state === "pending")
-      .map((approval) => idOf("apr", this.start.key, approval.seq));
+    return this.#approvals.pending(command, this.start.key);
   }
 
   /** Writes the rows that are derived from the entries, and the session's own. */
@@ -220,18 +213,8 @@ export class RebuiltSession {
         call.started,
         call.outcome,
       );
-    for (const approval of this.#approvals.values()) {
-      const asked = eidOf(sid, approval.seq);
-      this.#sql.run(
-        "insert or ignore into approval values (?, ?, ?, ?, ?, ?)",
-        asked,
-        eidOf(sid, approval.command),
-        rest.approvalNames.get(asked) ?? `lost:${approval.seq}`,
-        approval.state,
-        approval.expiresAt,
-        approval.answer,
-      );
-    }
+    this.#approvals.write(this.#sql, sid, rest.approvalNames);
+    this.programs.write(this.#sql, (command) => eidOf(sid, command));
     if (info.head > 0 && rest.deleted === 0) touchSearch(this.#sql, sid);
   }
 
@@ -299,20 +282,10 @@ export class RebuiltSession {
         this.#takeCall(row, entry.data.assistant, entry.data.index, undefined);
         break;
       case "approval.asked":
-        if (row.command !== null)
-          this.#approvals.set(entry.seq, {
-            ...{ seq: entry.seq, command: row.command, state: "pending", answer: null },
-            expiresAt: Date.parse(entry.data.expiresAt),
-          });
-        break;
       case "approval.answered":
-        this.#decide(entry.data.approvalId, entry.data.allow ? "allowed" : "denied", eid);
-        break;
       case "approval.withdrawn":
-        this.#decide(entry.data.approvalId, "withdrawn", null);
-        break;
       case "approval.expired":
-        this.#decide(entry.data.approvalId, "expired", null);
+        this.#approvals.take(entry, eid, row.command);
         break;
       case "conversation.started":
         this.#leaf = null;
@@ -324,9 +297,27 @@ export class RebuiltSession {
         if (tools !== undefined) this.#tools = JSON.stringify(tools);
         break;
       }
+      case "program.started":
+        this.#takeProgram(row, entry);
+        break;
+      case "program.call":
+        countStep(command, 1);
+        this.#takeProgram(row, entry);
+        break;
+      case "program.outcome":
+        countStep(command, 0);
+        this.#takeProgram(row, entry);
+        break;
       case "line":
+      case "grants.delivered":
         break;
     }
+  }
+
+  #takeProgram(row: EntryRow, entry: Parameters<RebuiltPrograms["take"]>[1]): void {
+    const assistant = this.#eidOf(entry.data.assistant, entry.seq);
+    if (assistant === undefined || row.command === null) return;
+    this.programs.take({ eid: row.eid, command: row.command, assistant }, entry);
   }
 
   #takeCall(
@@ -350,11 +341,6 @@ export class RebuiltSession {
       started: started ? row.eid : null,
       outcome: started ? (known?.outcome ?? null) : row.eid,
     });
-  }
-
-  #decide(id: string, state: RebuiltApproval["state"], answer: number | null): void {
-    const approval = this.#approvals.get(parseId("apr", id)?.seq ?? 0);
-    if (approval) Object.assign(approval, { state, answer });
   }
 
   #eidOf(id: string, before: number): number | undefined {
