@@ -48,13 +48,21 @@ export const CapabilityState = z.enum(["requested", "active", "releasing", "rele
 export type CapabilityState = z.infer<typeof CapabilityState>;
 
 /**
- * Whether its calls can be authorised: `none` needs nothing, `ready` is at hand, `missing` was never set up (a secret is
- * not there, nobody signed in), `expired` needs a person to sign in again, `unknown` was not asked.
+ * How its calls are authorised (names of secrets, never a secret), and whether they can be: `none` needs nothing, `ready`
+ * is at hand, `missing` was never set up (a secret is not there, nobody signed in), `expired` needs a person to sign in
+ * again, `unknown` was not asked.
  */
 export const CapabilityAuth = z.object({
   type: z.string(),
   state: z.enum(["none", "ready", "missing", "expired", "unknown"]),
+  header: z.string().optional(),
+  format: z.string().optional(),
+  secret: z.string().optional(),
+  issuer: z.string().optional(),
   scopes: z.array(z.string()).optional(),
+  clientId: z.string().optional(),
+  /** Its name. */
+  clientSecret: z.string().optional(),
 });
 export type CapabilityAuth = z.infer<typeof CapabilityAuth>;
 
