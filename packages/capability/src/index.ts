@@ -1,12 +1,32 @@
 export { type Access, decide, type Decision, type Grant, type Grants } from "./access.ts";
 export type { AuthConfig } from "./auth/auth-config.ts";
-export type {
-  Auth,
-  AuthFailure,
-  AuthResolver,
-  AuthResult,
-  ConnectionRef,
+export {
+  type AuthorizedFetch,
+  authorizedFetch,
+  type AuthorizedFetchOptions,
+} from "./auth/authorized-fetch.ts";
+export {
+  AuthNotConfiguredError,
+  ConnectionNotFoundError,
+  RefreshFailedError,
+  TokenExpiredError,
+} from "./auth/failures.ts";
+export { fromLegacyAuth, type LegacyAuth, noResolveAuth } from "./auth/ramps.ts";
+export {
+  type RefreshRetryOptions,
+  type RefreshRetryResult,
+  withRefreshRetry,
+} from "./auth/refresh-retry.ts";
+export {
+  type Auth,
+  type AuthFailure,
+  authHeaders,
+  type AuthResolver,
+  type AuthResult,
+  type ConnectionRef,
+  connectionRef,
 } from "./auth/resolver.ts";
+export { SingleFlight } from "./auth/single-flight.ts";
 export type { CallContext, Connector, Image, ImageNote } from "./connector.ts";
 export { OperationError } from "./failure.ts";
 export type { Json, JsonObject, JsonSchema } from "./json.ts";
@@ -21,6 +41,8 @@ export {
   type CapabilityRow,
   type CapabilityState,
   type ConnectorRow,
+  type DeclarationProblem,
+  type DeclaredCapability,
   NamespaceAllocator,
   type Outbox,
   type OwnerLabel,

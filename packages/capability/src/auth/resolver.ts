@@ -27,7 +27,7 @@ export interface AuthFailure {
   readonly message: string;
 }
 
-/** Where credentials come from. Asked at each call; answers are values, a rejection is a bug. */
+/** Where credentials come from. Asked at each call; answers are values, and only an aborted signal rejects. */
 export interface AuthResolver {
   resolve(ref: ConnectionRef, signal: AbortSignal): Promise<AuthResult>;
   /**
@@ -35,4 +35,16 @@ export interface AuthResolver {
    * Left out where nothing can be renewed.
    */
   refresh?(ref: ConnectionRef, version: string, signal: AbortSignal): Promise<AuthResult>;
+}
+
+/** The ref of a capability. Throws where the id is empty: nothing can be found under it. */
+export function connectionRef(id: string): ConnectionRef {
+  if (id === "") throw new TypeError("A connection's id must not be empty.");
+  return { id };
+}
+
+/** The headers that carry an auth, by lower-case name. */
+export function authHeaders(auth: Auth): Readonly<Record<string, string>> {
+  if (auth.kind === "none") return {};
+  return auth.kind === "oauth" ? { authorization: `Bearer ${auth.token}` } : auth.headers;
 }
