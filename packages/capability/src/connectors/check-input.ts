@@ -7,6 +7,8 @@ import { hint } from "./nearest.ts";
 import { isList, isObject, memberOf, textAt } from "./read-json.ts";
 
 const maxDepth = 64;
+/** How many schemas one value is held to; what a document makes more of is left to its server. */
+const maxSteps = 100_000;
 
 /** Throws an `OperationError` (`invalid_input`) that says what does not fit and where. */
 export function checkInput(operation: string, input: unknown, schema: JsonSchema): void {
@@ -17,7 +19,12 @@ export function checkInput(operation: string, input: unknown, schema: JsonSchema
 
 /** What does not fit, as a sentence; undefined where nothing is known to be wrong. */
 export function misfit(value: unknown, schema: JsonSchema): string | undefined {
-  return check(value, schema, { root: schema, path: "the input", depth: 0 });
+  return check(value, schema, {
+    root: schema,
+    path: "the input",
+    depth: 0,
+    steps: { left: maxSteps },
+  });
 }
 
 interface Place {
@@ -25,12 +32,13 @@ interface Place {
   readonly root: JsonSchema;
   readonly path: string;
   readonly depth: number;
+  readonly steps: { left: number };
 }
 
 function check(value: unknown, schema: Json | undefined, place: Place): string | undefined {
   if (schema === undefined || schema === true) return undefined;
   if (schema === false) return `${place.path} must be left out.`;
-  if (!isObject(schema)) return undefined;
+  if (!isObject(schema) || place.steps.left-- <= 0) return undefined;
   if (place.depth > maxDepth) return `${place.path} is nested deeper than ${maxDepth} levels.`;
   const inner = { ...place, depth: place.depth + 1 };
   return (

@@ -2,6 +2,8 @@ export type { Connector } from "../connector.ts";
 export {
   createOpenApiConnector,
   createOpenApiRequestHandler,
+  openApiFactory,
+  type OpenApiFactoryOptions,
   type OpenApiConfig,
   type OpenApiConnectorOptions,
   type OpenApiRequest,

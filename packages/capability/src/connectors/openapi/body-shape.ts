@@ -72,7 +72,7 @@ export function bodyOf(
   const read = () => schemas.read(memberOf(media, "schema"), "input", mentions);
   return {
     kind,
-    mediaType: mediaType.includes("*") ? "application/octet-stream" : mediaType,
+    mediaType: concrete(mediaType),
     isRequired: memberOf(body, "required") === true,
     schema:
       kind === "bytes"
@@ -80,10 +80,18 @@ export function bodyOf(
         : kind === "text"
           ? { type: "string" }
           : kind === "multipart"
-            ? withFiles(document, read(), memberOf(media, "schema"))
+            ? multipart(document, schemas, mentions, memberOf(media, "schema"))
             : read(),
     encoding: objectAt(media, "encoding") ?? {},
   };
+}
+
+/** What is sent for a range of media types. */
+function concrete(mediaType: string): string {
+  if (!mediaType.includes("*")) return mediaType;
+  const kind = kindOf(mediaType);
+  if (kind === "json") return "application/json";
+  return kind === "text" ? "text/plain" : "application/octet-stream";
 }
 
 function kindOf(mediaType: string): BodyKind {
@@ -96,13 +104,19 @@ function kindOf(mediaType: string): BodyKind {
 }
 
 /** The schema of a multipart body, with the fields that are files as files. */
-function withFiles(document: JsonObject, read: Json, schema: Json | undefined): Json {
+function multipart(
+  document: JsonObject,
+  schemas: Schemas,
+  mentions: Set<string>,
+  schema: Json | undefined,
+): Json {
   const described = follow(document, schema);
-  const fields = typeof described === "string" ? undefined : objectAt(described, "properties");
+  if (typeof described === "string") return { type: "object" };
+  const read = schemas.read(described, "input", mentions);
   const properties = isObject(read) ? objectAt(read, "properties") : undefined;
-  if (!fields || !properties || !isObject(read)) return { type: "object" };
+  if (!isObject(read) || !properties) return { type: "object" };
   const changed = Object.entries(properties).map(([name, property]): [string, Json] => {
-    const field = follow(document, memberOf(fields, name));
+    const field = follow(document, memberOf(objectAt(described, "properties"), name));
     if (typeof field === "string") return [name, property];
     if (isFile(field)) return [name, file];
     const items = follow(document, memberOf(field, "items"));

@@ -14,7 +14,14 @@ import { loadDocument, type SpecReading } from "./load.ts";
 import type { ApiDocument } from "./operations.ts";
 import { readAnswer } from "./read-answer.ts";
 import { requestOf } from "./request.ts";
-import { type AuthKind, type Fetch, send, type Sender, throwIfAborted } from "./send.ts";
+import {
+  type AuthKind,
+  type Fetch,
+  send,
+  type Sender,
+  throwIfAborted,
+  unlessAborted,
+} from "./send.ts";
 
 export interface OpenApiConnectorOptions extends SpecReading {
   /** Of the capability's row. */
@@ -134,15 +141,4 @@ function unknownOperation(name: string, { operations, leftOut }: ApiDocument): O
       ? `There is no operation ${name.slice(0, 100)}.${hint(name, [...operations.keys()])}`
       : `The operation ${name.slice(0, 100)} cannot be called: ${why}.`,
   );
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(new OperationError("aborted", "The call was stopped."));
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

@@ -20,7 +20,9 @@ export function inPath(parameter: ApiParameter, value: Json): string {
   }
   const separator = style === "label" ? "." : ",";
   const written =
-    explode && isObject(value) ? parts.map(pair).join(separator) : listed(parts, separator);
+    explode && isObject(value)
+      ? parts.map((part) => undotted(pair(part), separator)).join(separator)
+      : listed(parts, separator);
   return style === "label" ? `.${written}` : written;
 }
 
@@ -45,23 +47,7 @@ export function inQuery(parameter: ApiParameter, value: Json): string[] {
 
 /** The value of a header. */
 export function inHeader(parameter: ApiParameter, value: Json): string {
-  const { explode } = parameter;
-  const parts = partsOf(parameter, value);
-  const text = parameter.isJson
-    ? JSON.stringify(value)
-    : parts.some(({ isOnly }) => isOnly)
-      ? parts[0]!.text
-      : parts
-          .flatMap(({ member, text }) => {
-            const both = member === undefined ? [text] : [member, text];
-            if (both.some((it) => /[,=]|^\s|\s$/.test(it)))
-              throw refused(
-                parameter,
-                "a header's list cannot hold commas, = or spaces at the ends",
-              );
-            return explode && member !== undefined ? [`${member}=${text}`] : both;
-          })
-          .join(",");
+  const text = parameter.isJson ? JSON.stringify(value) : headerText(parameter, value);
   // The controls, and what is beyond a header's one byte a character, have no way to be written.
   if (!/^[\t\u0020-\u007e\u00a0-\u00ff]*$/.test(text) || text.trim() !== text)
     throw refused(
@@ -69,6 +55,21 @@ export function inHeader(parameter: ApiParameter, value: Json): string {
       "a header holds no line breaks, no control characters, no spaces at its ends, and letters of Latin-1 only",
     );
   return text;
+}
+
+function headerText(parameter: ApiParameter, value: Json): string {
+  const parts = partsOf(parameter, value);
+  if (parts.some(({ isOnly }) => isOnly)) return parts[0]!.text;
+  const written = parts.flatMap(({ member, text }) => {
+    const both = member === undefined ? [text] : [member, text];
+    if (both.some((it) => it === "" || /[,=]|^\s|\s$/.test(it)))
+      throw refused(
+        parameter,
+        "a header's list holds nothing empty, no commas, no = and no spaces at the ends",
+      );
+    return parameter.explode && member !== undefined ? [`${member}=${text}`] : both;
+  });
+  return written.join(",");
 }
 
 /** `name=value` for the cookie header. Exploded lists and objects are several cookies. */
@@ -137,8 +138,13 @@ function pair({ member = "", text }: Part): string {
 function listed(parts: readonly Part[], separator: string): string {
   return parts
     .flatMap(({ member, text }) => (member === undefined ? [text] : [member, text]))
-    .map((text) => (separator === "." ? percent(text).replaceAll(".", "%2E") : percent(text)))
+    .map((text) => undotted(percent(text), separator))
     .join(separator);
+}
+
+/** Where dots tell the parts apart, a dot of a part is written encoded. */
+function undotted(written: string, separator: string): string {
+  return separator === "." ? written.replaceAll(".", "%2E") : written;
 }
 
 /** A delimiter that is itself written encoded cannot be told from one in a value. */

@@ -1,5 +1,6 @@
 export type { OpenApiConfig } from "./config.ts";
 export { createOpenApiConnector, type OpenApiConnectorOptions } from "./connector.ts";
+export { openApiFactory, type OpenApiFactoryOptions } from "./factory.ts";
 export {
   createOpenApiRequestHandler,
   type OpenApiRequest,

@@ -11,7 +11,7 @@ import { httpUrl, type OpenApiConfig } from "./config.ts";
 import { badDocument } from "./bad-document.ts";
 import { type ApiDocument, readDocument } from "./operations.ts";
 import { readBytes, textOf } from "./read-answer.ts";
-import { send, type Sender } from "./send.ts";
+import { send, type Sender, throwIfAborted } from "./send.ts";
 
 const maxBytes = 32 * 1_024 * 1_024;
 
@@ -33,12 +33,30 @@ export async function loadDocument(
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(spec)) {
     if (!reading.readSpec)
       throw badDocument(`${spec.slice(0, 200)} is no address, and no files are read here.`);
-    const text = await reading.readSpec(spec, sender.signal);
+    const text = await readFile(reading.readSpec, spec, sender.signal);
     return toDocument(parse(text, spec, reading), config, undefined);
   }
   const url = httpUrl(spec, '"spec"');
   const { text, place } = await fetchText(url, config, sender);
   return toDocument(parse(text, url.pathname, reading), config, place);
+}
+
+async function readFile(
+  read: NonNullable<SpecReading["readSpec"]>,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return await read(path, signal);
+  } catch (error) {
+    throwIfAborted(signal);
+    if (error instanceof OperationError) throw error;
+    throw new OperationError(
+      "bad_document",
+      `The OpenAPI document ${oneLine(path, 100)} cannot be read. Check that it is there.`,
+      { cause: error },
+    );
+  }
 }
 
 function toDocument(

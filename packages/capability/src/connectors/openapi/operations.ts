@@ -104,7 +104,8 @@ type Unnamed = Omit<ApiOperation, "operation"> & {
 /** A sentence where it cannot be called. */
 function readOperation(from: Described): Unnamed | string {
   const { document, schemas, path, whole, method, described } = from;
-  if (!path.startsWith("/") || /[?#\\]/.test(path)) return `its path ${path} is no plain path`;
+  if (!path.startsWith("/") || /[?#\\]/.test(path) || !path.isWellFormed())
+    return `its path ${path} is no plain path`;
   const base = serverOf(described, whole, from.base);
   if (base === undefined)
     return `it has a server of its own on another origin than ${from.base.origin}`;

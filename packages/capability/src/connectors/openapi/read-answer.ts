@@ -43,7 +43,11 @@ export async function readAnswer(
       "too_large",
       `${url.host} answered ${bytes.length} bytes of ${oneLine(mediaType, 100)}; of what is no text, at most ${maxBinary} are handed over.`,
     );
-  return { mediaType: oneLine(mediaType, 100), bytes: bytes.length, base64: base64Of(bytes) };
+  return {
+    mediaType: oneLine(mediaType, 100),
+    bytes: bytes.length,
+    base64: btoa(redact(binaryOf(bytes))),
+  };
 }
 
 /** The whole body, at most `limit` bytes. */
@@ -149,9 +153,10 @@ function wordsOf(said: string, mediaType: string): string {
   }
 }
 
-function base64Of(bytes: Uint8Array): string {
+/** One character a byte. */
+function binaryOf(bytes: Uint8Array): string {
   let binary = "";
   for (let at = 0; at < bytes.length; at += 8_192)
     binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
-  return btoa(binary);
+  return binary;
 }

@@ -12,6 +12,8 @@ export type Direction = "input" | "output";
 
 const maxDepth = 64;
 const maxWords = 300;
+/** Of one schema; what it reaches beyond is described by nothing. */
+const maxDefinitions = 1_000;
 /** Keywords whose value is one schema, several by name, or several in a row. */
 const single = ["additionalProperties", "contains", "else", "if", "items", "not", "propertyNames"];
 const byName = ["properties", "patternProperties", "dependentSchemas"];
@@ -54,8 +56,13 @@ export class Schemas {
   definitions(names: ReadonlySet<string>, direction: Direction): { $defs?: JsonObject } {
     const reached: Record<string, Json> = {};
     const waiting = [...names];
+    let count = 0;
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       if (Object.hasOwn(reached, name)) continue;
+      if (++count > maxDefinitions) {
+        reached[name] = {};
+        continue;
+      }
       const definition = this.#definition(name, direction);
       reached[name] = definition.schema;
       waiting.push(...definition.mentions);

@@ -46,8 +46,7 @@ async function authOf(
   ask: () => Promise<AuthResult>,
 ): Promise<Auth> {
   if (authKind === "none") return { kind: "none" };
-  const result = await ask();
-  throwIfAborted(signal);
+  const result = await unlessAborted(ask(), signal);
   if (!result.ok) throw new OperationError(result.error.code, result.error.message);
   if (result.auth.kind !== authKind)
     throw new OperationError(
@@ -133,10 +132,27 @@ function withAuth(headers: Headers, auth: Auth, connectionId: string): Headers {
 
 export function throwIfAborted(signal: AbortSignal): void {
   if (!signal.aborted) return;
+  if (signal.reason instanceof OperationError) throw signal.reason;
   const isLate = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
   throw isLate
     ? new OperationError("timeout", "The server did not answer in time.")
     : new OperationError("aborted", "The call was stopped.");
+}
+
+/** Settles with `work`, or rejects as soon as the signal aborts. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  throwIfAborted(signal);
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(new Error("aborted"));
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } catch (error) {
+    throwIfAborted(signal);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 /** `fetch` says only that it failed; why stands below. */
