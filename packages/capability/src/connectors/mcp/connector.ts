@@ -41,7 +41,10 @@ class McpConnector implements Connector {
   readonly #life = new AbortController();
   readonly #listeners = new Set<() => void>();
   readonly #asking = new Set<NonNullable<CallContext["ask"]>>();
-  #current: Promise<OpenConnection> | undefined;
+  #opening: Promise<OpenConnection> | undefined;
+  #open: OpenConnection | undefined;
+  /** How many calls each connection carries, also one that is left already. */
+  readonly #calls = new Map<OpenConnection, number>();
   #wasOpen = false;
   #about: string | undefined;
 
@@ -78,10 +81,10 @@ class McpConnector implements Connector {
   async operations(signal: AbortSignal): Promise<readonly Operation[]> {
     const connection = await this.#connection(signal);
     try {
-      return await connection.operations(signal);
+      return await this.#during(connection, () => connection.operations(signal));
     } catch (error) {
       this.#leave(connection, error);
-      throw error;
+      throw signal.aborted ? aborted(error) : error;
     }
   }
 
@@ -90,17 +93,16 @@ class McpConnector implements Connector {
     try {
       return await this.#send(first, operation, input, context);
     } catch (error) {
-      if (error instanceof OperationError) throw error;
       this.#leave(first, error);
       const isForgotten = statusOf(error) === 404 && first.sessionId() !== undefined;
-      if (!isForgotten || context.signal.aborted) throw this.#told(error, first, context);
+      if (!isForgotten || context.signal.aborted) throw told(error, first, context);
     }
     const second = await this.#connection(context.signal);
     try {
       return await this.#send(second, operation, input, context);
     } catch (error) {
       this.#leave(second, error);
-      throw this.#told(error, second, context);
+      throw told(error, second, context);
     }
   }
 
@@ -112,12 +114,13 @@ class McpConnector implements Connector {
   async close(): Promise<void> {
     this.#life.abort();
     this.#listeners.clear();
-    const connection = await this.#current?.catch(() => undefined);
-    await connection?.close();
+    const opened = await this.#opening?.catch(() => undefined);
+    const all = new Set([...this.#calls.keys(), ...(opened ? [opened] : [])]);
+    await Promise.all([...all].map((connection) => connection.close()));
   }
 
   async #send(
-    { client }: OpenConnection,
+    connection: OpenConnection,
     name: string,
     input: JsonObject,
     context: CallContext,
@@ -125,15 +128,15 @@ class McpConnector implements Connector {
     const { ask, signal } = context;
     if (ask) this.#asking.add(ask);
     try {
-      const result = await client.callTool(
-        { name, arguments: { ...input } },
-        {
-          signal,
-          timeout: this.#callMs,
-          maxTotalTimeout: this.#callMs * 6,
-          resetTimeoutOnProgress: true,
-          onprogress: (progress) => context.progress(progressText(progress)),
-        },
+      const options = {
+        signal,
+        timeout: this.#callMs,
+        maxTotalTimeout: this.#callMs * 6,
+        resetTimeoutOnProgress: true,
+        onprogress: (progress: Progress) => context.progress(progressText(progress)),
+      };
+      const result = await this.#during(connection, () =>
+        connection.client.callTool({ name, arguments: { ...input } }, options),
       );
       return valueOf(result, context);
     } finally {
@@ -148,18 +151,19 @@ class McpConnector implements Connector {
         "unavailable",
         "This connection is closed: it was detached, or its host stops.",
       );
-    this.#current ??= this.#open();
-    return unlessAborted(this.#current, signal);
+    this.#opening ??= this.#openAnew();
+    return unlessAborted(this.#opening, signal);
   }
 
-  #open(): Promise<OpenConnection> {
+  #openAnew(): Promise<OpenConnection> {
     const opening = openMcp(this.#setup, this.#life.signal);
     const forget = () => {
-      if (this.#current === opening) this.#current = undefined;
+      if (this.#opening === opening) this.#opening = undefined;
     };
     opening.then((connection) => {
+      if (this.#opening === opening) this.#open = connection;
       this.#about = connection.about;
-      void connection.ended.then(forget);
+      void connection.ended.then(() => this.#retire(connection));
       // What it offers may have changed while nothing was open.
       if (this.#wasOpen) this.#changed();
       this.#wasOpen = true;
@@ -167,26 +171,42 @@ class McpConnector implements Connector {
     return opening;
   }
 
+  async #during<T>(connection: OpenConnection, work: () => Promise<T>): Promise<T> {
+    this.#calls.set(connection, (this.#calls.get(connection) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#calls.get(connection) ?? 1) - 1;
+      if (left > 0) this.#calls.set(connection, left);
+      else this.#calls.delete(connection);
+      if (left === 0 && this.#open !== connection) void connection.close();
+    }
+  }
+
   /** Keeps a connection only if what failed on it was the call and not the connection. */
   #leave(connection: OpenConnection, error: unknown): void {
     const { code } = connection.trouble(error);
     const status = statusOf(error);
     const isLost = connection.sessionId() !== undefined && (status === 400 || status === 404);
-    if (code !== "unavailable" && code !== "too_large" && !isLost) return;
-    void this.#current?.then((current) => {
-      if (current === connection) this.#current = undefined;
-      return connection.close();
-    });
+    if (code === "unavailable" || code === "too_large" || isLost) this.#retire(connection);
   }
 
-  #told(error: unknown, connection: OpenConnection, { signal }: CallContext): OperationError {
-    if (signal.aborted) return aborted(error);
-    return connection.trouble(error);
+  /** The next call opens another; this one ends with the last call that it carries. */
+  #retire(connection: OpenConnection): void {
+    if (this.#open === connection) {
+      this.#open = undefined;
+      this.#opening = undefined;
+    }
+    if (!this.#calls.has(connection)) void connection.close();
   }
 
   #changed(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+function told(error: unknown, connection: OpenConnection, { signal }: CallContext): OperationError {
+  return signal.aborted ? aborted(error) : connection.trouble(error);
 }
 
 function progressText({ progress, total, message }: Progress): string {

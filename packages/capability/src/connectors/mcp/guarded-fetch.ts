@@ -3,7 +3,8 @@
 //   Auth is asked for at each request; a 401 renews it once and asks once more. Nothing goes to another origin.
 //   An answer is bounded, and what was sent as a credential does not come back in it.
 
-import type { Auth, AuthResolver, AuthResult } from "../../auth/resolver.ts";
+import { withRefreshRetry } from "../../auth/refresh-retry.ts";
+import { type Auth, authHeaders, type AuthResolver } from "../../auth/resolver.ts";
 import { OperationError } from "../../failure.ts";
 
 export interface GuardedFetchOptions {
@@ -17,32 +18,53 @@ export interface GuardedFetchOptions {
   readonly onCut: (reason: OperationError) => void;
 }
 
-export function guardedFetch(options: GuardedFetchOptions) {
-  const { id, resolver, limitBytes, onCut } = options;
-  const { origin } = new URL(options.url);
+export function guardedFetch({ id, url, resolver, fetch, limitBytes, onCut }: GuardedFetchOptions) {
+  const { origin, host } = new URL(url);
 
-  return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-    if (new URL(url).origin !== origin)
+  return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
+    if (new URL(target).origin !== origin)
       throw new OperationError(
         "other_origin",
-        `${origin} sends to another address, which is not followed.`,
+        `${host} sends to another place, which is not followed.`,
       );
     const signal = init.signal ?? new AbortController().signal;
-    const send = (auth: Auth) =>
-      options.fetch(url, { ...init, headers: withAuth(init.headers, auth) });
-    let auth = authOf(await resolver.resolve({ id }, signal));
-    let response = await send(auth);
-    if (response.status === 401 && auth.kind === "oauth" && resolver.refresh) {
-      await response.body?.cancel();
-      auth = authOf(await resolver.refresh({ id }, auth.version, signal));
-      response = await send(auth);
+    let used: Auth = { kind: "none" };
+    let refused: Response | undefined;
+    const sent = await withRefreshRetry(
+      resolver,
+      { id },
+      async (auth) => {
+        await refused?.body?.cancel();
+        used = auth;
+        const response = await send(target, init, auth);
+        if (response.status === 401) refused = response;
+        return response;
+      },
+      { signal, isExpired: ({ status }) => status === 401 },
+    );
+    if (!sent.ok) throw new OperationError(sent.error.code, sent.error.message);
+    return guarded(sent.value, used);
+  };
+
+  async function send(target: string | URL, init: RequestInit, auth: Auth): Promise<Response> {
+    const headers = withAuth(init.headers, auth);
+    try {
+      return await fetch(target, { ...init, headers });
+    } catch (error) {
+      init.signal?.throwIfAborted();
+      // What a fetch says may hold the headers: only the system's code is passed on.
+      throw new OperationError("unreachable", `${host} cannot be reached${codeOf(error)}`);
     }
+  }
+
+  function guarded(response: Response, auth: Auth): Response {
     if (!response.body) return response;
-    const streams = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+    const { status, statusText, headers } = response;
+    const streams = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
     const cut = (controller: TransformStreamDefaultController<unknown>) => {
       const reason = new OperationError(
         "too_large",
-        `The server answered with more than ${limitBytes} bytes at once, which is not read: ask it for less.`,
+        `${host} answered with more than ${limitBytes} bytes at once, which is not read: ask it for less.`,
       );
       onCut(reason);
       controller.error(reason);
@@ -50,29 +72,33 @@ export function guardedFetch(options: GuardedFetchOptions) {
     const body = response.body
       .pipeThrough(bounded(limitBytes, streams, cut))
       .pipeThrough(without(secretsOf(auth)));
-    const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
-  };
-}
-
-function authOf(result: AuthResult): Auth {
-  if (result.ok) return result.auth;
-  throw new OperationError(result.error.code, result.error.message);
+  }
 }
 
 function withAuth(given: RequestInit["headers"], auth: Auth): Headers {
   const headers = new Headers(given);
-  if (auth.kind === "header")
-    for (const [name, value] of Object.entries(auth.headers)) headers.set(name, value);
-  if (auth.kind === "oauth") headers.set("authorization", `Bearer ${auth.token}`);
+  try {
+    for (const [name, value] of Object.entries(authHeaders(auth))) headers.set(name, value);
+  } catch {
+    // The error would hold the value.
+    throw new OperationError(
+      "auth_not_configured",
+      "The credential of this connection has characters that a header cannot hold: set it anew.",
+    );
+  }
   return headers;
+}
+
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  return typeof code === "string" && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : "";
 }
 
 /** What nothing may repeat: the values as they were sent, and as JSON may write them. */
 function secretsOf(auth: Auth): string[] {
-  if (auth.kind === "none") return [];
-  const values = auth.kind === "oauth" ? [auth.token] : Object.values(auth.headers);
-  return values
+  return Object.values(authHeaders(auth))
     .flatMap((value) => [value, value.split(" ").at(-1) ?? ""])
     .flatMap((value) => [value, value.replaceAll("/", "\\/")])
     .filter((value) => value.length >= 8)

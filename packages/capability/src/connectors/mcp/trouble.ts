@@ -20,9 +20,14 @@ export function plain(text: string, limit = most): string {
 export function asTrouble(error: unknown, server: string, ending?: string): OperationError {
   const chain = causes(error);
   const own = chain.find((one) => one instanceof OperationError);
-  if (own) return own;
+  if (own && own.code !== "unreachable") return own;
   const told = (code: string, message: string) =>
     new OperationError(code, message, { cause: error });
+  if (own) {
+    const isUnsent = /\((?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH)\)$/.test(own.message);
+    const effect = " before it answered: whether a call took effect is not known";
+    return told("unavailable", `${own.message}${isUnsent ? "" : effect}. Try again later.`);
+  }
   const code = chain.map(codeOf).find((one) => one !== undefined);
   const status = chain.map(statusOf).find((one) => one !== undefined);
   const words = plain(chain.at(0)?.message ?? String(error));

@@ -1,0 +1,177 @@
+// An MCP server that is a program: what it is given, how it ends, and what is left of it.
+
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { connector, resolving, soon, temporary, told } from "./servers.ts";
+
+const scripted = join(import.meta.dirname, "programs/scripted.ts");
+
+function program(...args: string[]) {
+  return { command: process.execPath, args: [scripted, ...args] };
+}
+
+describe("what it is given", () => {
+  it("[M4] is PATH, a HOME of its own and what its connection names, and nothing else of its host", async () => {
+    process.env["LICHEN_TEST_CANARY"] = "of the host";
+    try {
+      const server = await connector({ ...program(), env: { PLAIN: "value" } });
+      const env = await server.call("env", {}, told().context);
+      expect(env).toEqual({
+        PATH: process.env["PATH"],
+        HOME: expect.stringContaining("lichen-mcp-"),
+        PLAIN: "value",
+      });
+    } finally {
+      delete process.env["LICHEN_TEST_CANARY"];
+    }
+  });
+
+  it("[M4] is a secret by its name, read when it starts and again when it is started again", async () => {
+    let secret = "first-canary-value";
+    const journal = join(await temporary(), "journal");
+    const names: string[] = [];
+    const server = await connector(
+      { ...program("well", journal), env: { TOKEN: { secret: "THE_TOKEN" } } },
+      { secret: (name) => (names.push(name), secret) },
+    );
+    // M5: what it was given does not come back.
+    expect(await server.call("env", {}, told().context)).toMatchObject({ TOKEN: "[redacted]" });
+    const error = await server.call("die", {}, told().context).catch((it) => it);
+    expect(error).toMatchObject({ code: "unavailable" });
+    expect(error.message).toContain("ended with code 3");
+    expect(error.message).toContain("cannot go on with [redacted]");
+    expect(`${error.stack} ${error.cause?.stack}`).not.toContain("canary");
+    secret = "other-canary-value";
+    await server.call("env", {}, told().context);
+    expect(names.length).toBeGreaterThanOrEqual(2);
+    const lines = (await readFile(journal, "utf8")).split("\n");
+    expect(lines.filter((line) => line === "call die")).toHaveLength(1);
+    expect(lines.filter((line) => line === "started")).toHaveLength(2);
+  });
+
+  it("[M4] is the token of its connection's auth where it asks for it", async () => {
+    let token = "token-of-the-connection";
+    const resolver = resolving(() => ({ kind: "oauth", token, version: "1" }));
+    const { HOME } = { HOME: await temporary() };
+    const server = await connector(
+      { ...program(), env: { TOKEN: { auth: "token" }, OTHER: "plain" } },
+      { resolver, home: () => HOME },
+    );
+    expect(await server.call("env", {}, told().context)).toEqual({
+      PATH: process.env["PATH"],
+      HOME,
+      TOKEN: "[redacted]",
+      OTHER: "plain",
+    });
+    expect(resolver.asked).toBe(1);
+    token = "";
+  });
+
+  it("[M4] is nothing at all where a secret is not set: it is not started", async () => {
+    const journal = join(await temporary(), "journal");
+    const server = await connector({
+      ...program("well", journal),
+      env: { TOKEN: { secret: "NOT_SET" } },
+    });
+    await expect(server.operations(soon())).rejects.toMatchObject({
+      code: "auth_not_configured",
+      message: expect.stringContaining("NOT_SET"),
+    });
+    await expect(readFile(journal, "utf8")).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("how it is spoken to", () => {
+  it("[M2] is in the older revision where the program ends when it is asked for the newer", async () => {
+    const journal = join(await temporary(), "journal");
+    const server = await connector(program("strict", journal));
+    expect((await server.operations(soon())).map(({ name }) => name)).toContain("env");
+    const lines = (await readFile(journal, "utf8")).trim().split("\n");
+    expect(lines).toEqual([
+      "started",
+      "server/discover",
+      "started",
+      "initialize",
+      "notifications/initialized",
+      "tools/list",
+    ]);
+  });
+
+  it("[M11] goes on past what is no message", async () => {
+    const server = await connector(program());
+    expect(await server.call("noise", {}, told().context)).toBe("heard");
+  });
+});
+
+describe("how it ends", () => {
+  it("[M11] fails the call that was under way where it ends, and where it closes its output", async () => {
+    const server = await connector(program());
+    for (const way of ["die", "close"]) {
+      await expect(server.call(way, {}, told().context)).rejects.toMatchObject({
+        code: "unavailable",
+      });
+      expect(await server.call("noise", {}, told().context)).toBe("heard");
+    }
+  });
+
+  it("[M12] is after a bound where it never answers, also while it is opened", async () => {
+    const silent = await connector(program("silent"), { openMs: 300 });
+    await expect(silent.operations(soon())).rejects.toMatchObject({ code: "timeout" });
+    const server = await connector(program(), { callMs: 300 });
+    await expect(server.call("hang", {}, told().context)).rejects.toMatchObject({
+      code: "timeout",
+    });
+  });
+
+  it("[M13] is at once where it says more than is read", async () => {
+    const server = await connector(program(), { limitBytes: 1_000_000 });
+    await expect(server.call("big", {}, told().context)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("more than 1000000 bytes"),
+    });
+    expect(await server.call("noise", {}, told().context)).toBe("heard");
+  });
+
+  it("[M14] is with all that it started when its connection is closed", async () => {
+    const server = await connector(program());
+    const pids = String(await server.call("child", {}, told().context))
+      .split(" ")
+      .map(Number);
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await server.close?.();
+    await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
+  });
+
+  it("[M14] is when its host dies without a word", async () => {
+    const host = spawn(
+      process.execPath,
+      [join(import.meta.dirname, "programs/host.ts"), process.execPath, scripted],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const pid = await new Promise<number>((resolve) =>
+      host.stdout.once("data", (line) => resolve(Number(String(line).trim()))),
+    );
+    expect(isAlive(pid)).toBe(true);
+    host.kill("SIGKILL");
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+
+  it("[M4] is told where there is no such program", async () => {
+    const server = await connector({ command: "no-such-program-here" });
+    await expect(server.operations(soon())).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("no such program"),
+    });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
