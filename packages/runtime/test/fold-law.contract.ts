@@ -5,9 +5,12 @@ import { expect, test } from "vitest";
 import type { Session } from "../src/index.ts";
 import type { Move } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
+import { runGuest } from "./guest.ts";
 import type { Life } from "./life.ts";
 import type { WithSql } from "./sql.contract.ts";
 import { entriesOf, line, prompt, Stage } from "./stage.ts";
+
+const long = "é".repeat(30_000);
 
 /** What a prompt's text makes the engine do. */
 const scripts: Readonly<Record<string, readonly Move[]>> = {
@@ -26,6 +29,28 @@ const scripts: Readonly<Record<string, readonly Move[]>> = {
       ],
     },
     { say: "paid" },
+  ],
+  program: [
+    {
+      calls: [
+        {
+          name: "execute",
+          replaySafe: true,
+          program: async (running) =>
+            JSON.stringify(
+              await runGuest(
+                running,
+                [
+                  { operation: "a.look", then: [{ operation: "a.long", effect: () => long }] },
+                  { operation: "a.pay", label: "write", confirm: {} },
+                ],
+                (told) => told.length === 1,
+              ),
+            ),
+        },
+      ],
+    },
+    { say: "programmed" },
   ],
   fails: [{ partials: ["half"] }, { fail: "no model" }],
   throws: [{ say: "first" }, { throws: "a bug" }],

@@ -284,7 +284,7 @@ test("[S34] what is no store, a target that is not empty and a newer schema are 
   );
   const from = await copyOf(whole, "newer");
   const db = new DatabaseSync(from);
-  db.exec("update meta set value = '2'; pragma wal_checkpoint(TRUNCATE)");
+  db.exec("update meta set value = '999'; pragma wal_checkpoint(TRUNCATE)");
   db.close();
   expect(await refusal(salvageStore({ from, to, platform }))).toBe("unreadable");
   expect(await readdir(join(folder, "refused"))).toEqual([]);

@@ -243,13 +243,16 @@ export class LiveProgram implements Program {
   #insert(
     { ordinal, operation, label, replaySafe }: ProgramCall,
     digest: string,
-    entries: Pick<ProgramCallRow, "started" | "outcome">,
+    { started, outcome }: Pick<ProgramCallRow, "started" | "outcome">,
   ): void {
     const { cid, ground } = this.#run;
+    // What was refused ran nothing: the log says no more of it.
+    const isRefused = started === null;
     insertProgramCall(ground.sql, {
       ...this.#key,
-      ...{ ordinal, cid, operation, digest, label, replay_safe: replaySafe ? 1 : 0 },
-      ...entries,
+      ...{ ordinal, cid, operation, digest, started, outcome },
+      label: isRefused ? "read" : label,
+      replay_safe: isRefused || replaySafe ? 1 : 0,
     });
   }
 

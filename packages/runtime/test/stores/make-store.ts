@@ -7,9 +7,10 @@
 import { rm, writeFile } from "node:fs/promises";
 import { openSql } from "../../src/host/node/index.ts";
 import { type Move, scriptedEngine } from "../../src/testing/index.ts";
-import { turns, until } from "../clock.ts";
+import { type Clock, turns, until } from "../clock.ts";
 import type { Life } from "../life.ts";
 import { line, prompt, run, sent, settled, Stage } from "../stage.ts";
+import { storedProgram } from "./stored-program.ts";
 
 const usage = { input: 10, output: 20, cacheRead: 1, cacheWrite: 2, cost: 0.25 };
 
@@ -29,10 +30,12 @@ const scripts: Readonly<Record<string, readonly Move[]>> = {
   fails: [{ fail: "the model is not there" }],
   asks: [{ calls: [{ name: "pay", label: "write", input: { amount: 7 }, confirm: { description: "Pay 7?" } }] }, { say: "paid" }],
   opens: [{ calls: [{ name: "send", label: "write", effect: () => new Promise<never>(() => {}) }] }, { say: "sent" }],
+  program: storedProgram(false),
+  pays: storedProgram(true),
   compacts: [{ append: [{ kind: "compaction", data: { summary: "it was about needles", tokensBefore: 100, automatic: false } }] }],
 };
 
-async function tell(life: Life): Promise<void> {
+async function tell(life: Life, clock: Clock): Promise<void> {
   const talk = life.session("talk");
   for (const text of ["calls", "long", "fails"]) await settled(talk, await sent(talk, prompt(text, { text })));
   await talk.send(line("note", "grüße from the side line"));
@@ -52,8 +55,12 @@ async function tell(life: Life): Promise<void> {
   const id = await sent(cancelled, prompt("opens", { text: "opens" }));
   await turns(10);
   await cancelled.send({ type: "cancel", requestId: "cancel", commandId: id });
+  // Its tool does not stop: the run is settled without it.
+  await clock.advance(10_000);
   await settled(cancelled, id);
 
+  await settled(life.session("program"), await sent(life.session("program"), prompt("program", { text: "program" })));
+  await sent(life.session("pays"), prompt("pays", { text: "pays" }));
   await sent(life.session("asks"), prompt("asks", { text: "asks" }));
   await sent(life.session("asks"), prompt("queued"));
   await sent(life.session("opens"), prompt("opens", { text: "opens" }));
@@ -70,7 +77,7 @@ const stage = new Stage(file.sql);
 const life = await stage.open({
   engine: scriptedEngine((work) => scripts[work.text] ?? [{ say: `an answer to ${work.text}` }]),
 });
-await tell(life);
+await tell(life, stage.clock);
 const { sessions } = await life.agent.sessions();
 const seen = { sessions, baselines: {} as Record<string, object>, settlements: {} as Record<string, object> };
 for (const { session: of } of sessions) {
