@@ -41,8 +41,6 @@ export {
   type CapabilityRow,
   type CapabilityState,
   type ConnectorRow,
-  type DeclarationProblem,
-  type DeclaredCapability,
   NamespaceAllocator,
   type Outbox,
   type OwnerLabel,

@@ -6,6 +6,7 @@ import type {
   Command,
   Entry,
   Found,
+  GrantsDelivery,
   JsonObject,
   ModelPage,
   ModelQuery,
@@ -17,6 +18,9 @@ import type {
   Settlement,
   Withdrawal,
 } from "@lichen/wire";
+import type { Capabilities } from "./capability/capabilities.ts";
+
+export type { Capabilities } from "./capability/capabilities.ts";
 
 /** One frame of a session's stream. `state` and `partial` are hints; what changes state is an entry. */
 export type Frame =
@@ -41,6 +45,20 @@ export type HostFrame =
       readonly type: "deleted";
       readonly id: string;
       readonly data: { readonly agent: string; readonly session: string };
+    }
+  | {
+      readonly type: "capabilities";
+      readonly id: string;
+      /** What an agent may call has changed: read it again. After a `reset`, read it anyway. */
+      readonly data: {
+        readonly agent: string;
+        readonly revision: number;
+        readonly notices: readonly {
+          readonly from: string;
+          readonly to: string;
+          readonly message: string;
+        }[];
+      };
     };
 
 export interface HostBaseline {
@@ -68,6 +86,8 @@ export interface Subscription {
 export interface Agent {
   readonly name: string;
   readonly agent: string;
+  /** What it may call. */
+  readonly capabilities: Capabilities;
   info(): Promise<AgentInfo>;
   /** Addresses a session; does no I/O. */
   session(id: string): Session;
@@ -120,6 +140,11 @@ export interface Session {
     at?: string;
     session?: string;
   }): Promise<{ info: SessionInfo; replay: boolean }>;
+  /**
+   * A host's decisions on what this session's calls of capabilities may do; they replace what it delivered before and
+   * count when this returns, durably when it settles. `stale` where the version is lower than the last one's.
+   */
+  deliverGrants(delivery: GrantsDelivery): Promise<void>;
   /** Also succeeds when it is gone. */
   delete(options?: { epoch?: string }): Promise<void>;
   search(options: { q: string; limit?: number }): Promise<{ found: Found[] }>;

@@ -3,13 +3,15 @@
 //   S27  Opening a store again resumes what was accepted; nothing accepted is ever left without an end.
 //   S28  A close is bounded: it stops admitting, lets runs end for a while, and leaves the rest to recovery.
 
-import { AgentName, Fault, type SessionInfo } from "@lichen/wire";
+import { AgentName, Fault, type GrantsDelivery, type SessionInfo } from "@lichen/wire";
 import { Admission } from "./admission/admit.ts";
 import type { MetaRules } from "./admission/meta.ts";
 import type { Agent, HostBaseline, HostFrame, Sink, Subscription } from "./api.ts";
+import { AgentCapabilities } from "./capability/agent-capabilities.ts";
+import { CapabilityHost, type CapabilityOptions } from "./capability/capability-host.ts";
 import type { Engine } from "./engine/port.ts";
 import { indexSlice } from "./log/search.ts";
-import { type SessionRow, toSessionRow } from "./log/session-row.ts";
+import { requireSession, type SessionRow, toSessionRow } from "./log/session-row.ts";
 import { HostStream } from "./observe/host-stream.ts";
 import { Hub } from "./observe/hub.ts";
 import type { Platform } from "./platform.ts";
@@ -19,6 +21,7 @@ import { Sessions } from "./queue/sessions.ts";
 import { AgentHandle } from "./session/agent-handle.ts";
 import { Directory } from "./session/directory.ts";
 import { purgeSlice } from "./session/purge.ts";
+import type { AccessRules } from "./session/grants.ts";
 import { parsed } from "./session/parsed.ts";
 import type { House } from "./session/session-handle.ts";
 import { Chores } from "./store/chores.ts";
@@ -46,7 +49,16 @@ export interface AgentOptions {
   /** The label a person reads; the id where it is left out. */
   readonly name?: string;
   readonly model?: () => string | undefined;
+  /** What can be attached to it; nothing where this is left out. */
+  readonly capabilities?: CapabilityOptions;
+  /** Its rules about calls of capabilities, asked for at each: defaults, keys that fail closed, or all of them. */
+  readonly access?: AccessRules;
 }
+
+const noCapabilities: CapabilityOptions = {
+  factories: [],
+  resolver: { resolve: async () => ({ ok: true, auth: { kind: "none" } }) },
+};
 
 const weekMs = 7 * 86_400_000;
 const defaultCapacity = 64;
@@ -60,6 +72,7 @@ export class Owner {
   readonly #rules: MetaRules;
   readonly #chores: Chores;
   readonly #agents = new Map<string, AgentHandle>();
+  readonly #capabilities: CapabilityHost[] = [];
   readonly #left: ReturnType<typeof leftOver>;
   #closing: Promise<void> | undefined;
 
@@ -130,13 +143,46 @@ export class Owner {
       )[0]!.aid;
     });
     this.#mayAttach(agent);
-    const whose = { aid, agent, name: options.name ?? agent, model: options.model };
+    const capabilities = await this.#openCapabilities(aid, agent, options.capabilities);
+    this.#mayAttach(agent);
+    const whose = { aid, agent, name: options.name ?? agent, model: options.model, capabilities };
     const handle = new AgentHandle(this.#house, whose, this.#rules);
     this.#agents.set(agent, handle);
     const left = this.#left.get(aid) ?? { running: [], queued: [] };
     this.#left.delete(aid);
-    this.#house.coordinator.attach({ aid, engine: options.engine }, left);
+    const { engine, access } = options;
+    this.#house.coordinator.attach({ aid, engine, access }, left);
     return handle;
+  }
+
+  async #openCapabilities(
+    aid: number,
+    agent: string,
+    options: CapabilityOptions = noCapabilities,
+  ): Promise<AgentCapabilities> {
+    const { ground, hub } = this.#house;
+    const host = new CapabilityHost(ground, aid, options, (event) =>
+      hub.host.capabilities(aid, agent, event),
+    );
+    this.#capabilities.push(host);
+    await host.registry.start();
+    const { platform } = ground;
+    return new AgentCapabilities({ host, platform, authState: options.authState });
+  }
+
+  /**
+   * A host's decisions about one session, for a program that holds no agent: the same as the session's own
+   * `deliverGrants`, before any engine is attached.
+   */
+  async deliverGrants(
+    address: { readonly agent: string; readonly session: string },
+    delivery: GrantsDelivery,
+  ): Promise<void> {
+    const { sql } = this.#ground;
+    const [row] = sql.all<{ aid: number }>("select aid from agent where name = ?", address.agent);
+    if (!row) throw new Fault("unknown_agent", `There is no agent ${address.agent} in this store.`);
+    const { sid } = requireSession(sql, row.aid, address.session);
+    await this.#house.coordinator.grants.deliver(sid, delivery);
   }
 
   #mayAttach(agent: string): void {
@@ -195,6 +241,8 @@ export class Owner {
     const cancel = this.#ground.platform.after(patienceMs + longestCloseMs, () => late.resolve());
     this.#chores.stop();
     await Promise.race([this.#house.coordinator.drain(patienceMs), late.promise]);
+    const closed = Promise.all(this.#capabilities.map(({ registry }) => registry.close()));
+    await Promise.race([closed, late.promise]);
     this.#house.hub.close();
     await Promise.race([this.#ground.writer.idle(), late.promise]);
     cancel();

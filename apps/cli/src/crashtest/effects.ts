@@ -64,6 +64,7 @@ export class Effects {
     return {
       ...{ agent, session, epoch, commandId, signal },
       settings: () => run.settings(),
+      access: () => run.access(),
       transcript: () => run.transcript(),
       blob: (sha256) => run.blob(sha256),
       append: (drafts) => run.append(drafts),

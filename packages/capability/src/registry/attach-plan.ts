@@ -14,7 +14,7 @@ const idShape = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
 
 /** What makes two requests the same one. */
 export function requestText(request: AttachRequest): string {
-  const { id: _id, again: _again, ...rest } = request;
+  const { id: _id, requestId: _requestId, again: _again, ...rest } = request;
   return JSON.stringify(sorted(rest as JsonObject));
 }
 
@@ -33,13 +33,14 @@ export function requestedRow(
   made: { id: string; digest: string; at: number; factory: CapabilityFactory },
   rows: readonly CapabilityRow[],
 ): CapabilityRow {
-  const { namespace, description, grant } = request;
+  const { description, grant } = request;
+  const namespace = request.namespace ?? request.id;
   const earlier = rows.find((row) => row.id === made.id);
   const name = allocated(
-    namespace ?? earlier?.namespace ?? request.id ?? request.kind,
+    namespace ?? earlier?.namespace ?? request.kind,
     made.id,
     rows,
-    request.id !== undefined,
+    (grant ?? request.id) !== undefined,
   );
   return {
     id: made.id,

@@ -84,7 +84,7 @@ export class Attaching {
     for (const request of requests) {
       const factory = this.#connections.factory(request.kind);
       const digest = this.#options.sha256(requestText(request));
-      const id = request.id === undefined ? this.#newId() : checkedId(request.id);
+      const id = this.#idOf(request);
       if (ids.includes(id))
         throw new RegistryError("conflict", `The batch names ${id} twice: give each its own id.`);
       ids.push(id);
@@ -116,7 +116,9 @@ export class Attaching {
     );
   }
 
-  #newId(): string {
+  #idOf({ id: named, requestId }: AttachRequest): string {
+    if (named !== undefined) return checkedId(named);
+    if (requestId !== undefined) return `cap_${this.#options.sha256(requestId).slice(0, 24)}`;
     for (;;) {
       const id = `cap_${this.#options.randomId(16)}`;
       if (!this.#book.get(id)) return id;

@@ -61,12 +61,14 @@ export interface CapabilityRow {
 
 /** What an owner asks for. */
 export interface AttachRequest {
-  /** Letters, digits, `_` and `-`, at most 128, a letter first; issued by the registry where it is left out. */
+  /** Letters, digits, `_` and `-`, at most 128, a letter first; issued where it is left out. */
   readonly id?: string;
+  /** The caller's own key, where it names no id: the same again attaches nothing twice. */
+  readonly requestId?: string;
   readonly kind: string;
   readonly config?: JsonObject;
   readonly auth?: AuthConfig;
-  /** What it would like to be called; the connector is asked where it is left out. */
+  /** What it would like to be called; where left out the `id`, or without one what its connector would like. */
   readonly namespace?: string;
   readonly description?: string;
   readonly labels?: Readonly<Record<string, OwnerLabel>>;

@@ -4,6 +4,7 @@
 // that the log lacks: on a restart it is given the same command again (`recoveries` > 0) with the transcript as it
 // was committed, and goes on from there.
 
+import type { Access } from "@lichen/capability";
 import type {
   BlobRef,
   EntryData,
@@ -202,6 +203,8 @@ export interface Run extends EngineSession {
     readonly reasoning?: Reasoning;
     readonly tools: readonly string[];
   };
+  /** All that decides about this session's calls of capabilities, as it stands now: ask at each call, keep nothing. */
+  access(): Access;
   /** The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then what that kept. */
   transcript(): TranscriptEntry[];
   /** The bytes of an image or text blob of this session. */

@@ -18,6 +18,7 @@ import {
   type SessionInfo,
 } from "@lichen/wire";
 import { putBlob } from "./blob.ts";
+import { writeGrants } from "../session/grant-table.ts";
 import { touchSearch } from "./search.ts";
 import { spill } from "./spill.ts";
 import { type Ground, instant } from "../store/ground.ts";
@@ -217,6 +218,8 @@ export class SessionWriter {
       this.#leaf = null;
       sql.run("update session set tools = null where sid = ?", sid);
     }
+    if (draft.kind === "grants.delivered")
+      writeGrants(sql, sid, draft.data as EntryData["grants.delivered"]);
     const { tools } = draft.data as Partial<EntryData["session.changed"]>;
     if (draft.kind === "session.changed" && tools)
       sql.run("update session set tools = ? where sid = ?", JSON.stringify(tools), sid);

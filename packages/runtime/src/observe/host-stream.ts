@@ -5,6 +5,7 @@
 //
 //   O10  A reader that comes back with a cursor of this opening gets every session that changed since, or a reset.
 
+import type { SurfaceEvent } from "@lichen/capability";
 import type { SessionInfo } from "@lichen/wire";
 import type { HostBaseline, HostFrame, Sink, Subscription } from "../api.ts";
 import type { SessionRow } from "../log/session-row.ts";
@@ -23,7 +24,7 @@ export class HostStream {
   readonly #durable: () => Promise<void> | undefined;
   readonly report: (error: unknown) => void;
   readonly #readers = new Set<HostReader>();
-  /** Newest change of each session, oldest first. */
+  /** Newest change of each session, and of each agent's capabilities, oldest first. */
   readonly #changes = new Map<number, Change>();
   #count = 0;
   /** Changes up to here were forgotten. */
@@ -54,11 +55,21 @@ export class HostStream {
     this.#tell(sid, (id) => ({ type: "deleted", id, data: { agent, session } }));
   }
 
-  #tell(sid: number, make: (id: string) => HostFrame): void {
+  /** What an agent may call has changed. */
+  capabilities(aid: number, agent: string, { revision, notices }: SurfaceEvent): void {
+    const data = {
+      ...{ agent, revision },
+      notices: notices.map(({ from, to, message }) => ({ from, to, message })),
+    };
+    // Agents and sessions are numbered apart.
+    this.#tell(-aid, (id) => ({ type: "capabilities", id, data }));
+  }
+
+  #tell(key: number, make: (id: string) => HostFrame): void {
     const at = ++this.#count;
     const frame = make(cursorOf(this.#epoch, at));
-    this.#changes.delete(sid);
-    this.#changes.set(sid, { at, frame });
+    this.#changes.delete(key);
+    this.#changes.set(key, { at, frame });
     if (this.#changes.size > kept) {
       const [oldest, change] = this.#changes.entries().next().value!;
       this.#changes.delete(oldest);

@@ -15,6 +15,7 @@ import { metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
 import { Approvals } from "../run/approvals.ts";
 import { LiveRun, type RunHouse, type StopReason } from "../run/live-run.ts";
+import { type AccessRules, GrantBook } from "../session/grants.ts";
 import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import type { Tx } from "../store/writer.ts";
@@ -38,6 +39,8 @@ const longestRetryMs = 30_000;
 export interface AttachedEngine {
   readonly aid: number;
   readonly engine: Engine;
+  /** The agent's own rules about calls of capabilities. */
+  readonly access?: AccessRules | undefined;
 }
 
 export interface CoordinatorOptions {
@@ -51,6 +54,7 @@ export interface CoordinatorOptions {
 export class Coordinator implements RunHouse {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
+  readonly grants: GrantBook;
   readonly partialChanged: (sid: number) => void;
   readonly #places: Places;
   readonly #only: string | undefined;
@@ -69,6 +73,7 @@ export class Coordinator implements RunHouse {
       this.#track("orphan" in to ? this.#resume(to.orphan) : this.#claimReady(to.sid)),
     );
     this.partialChanged = options.partialChanged;
+    this.grants = new GrantBook(sessions);
     this.approvals = new Approvals(sessions, options.approvalTtlMs);
   }
 
@@ -77,8 +82,12 @@ export class Coordinator implements RunHouse {
   }
 
   /** Gives an agent's sessions their engine, and goes on with what an earlier process left. */
-  attach({ aid, engine }: AttachedEngine, left: { running: number[]; queued: number[] }): void {
+  attach(
+    { aid, engine, access }: AttachedEngine,
+    left: { running: number[]; queued: number[] },
+  ): void {
     this.#engines.set(aid, engine);
+    this.grants.attach(aid, access);
     const running = left.running.filter((cid) => this.#runsHere(sidOf(cid)));
     const queued = left.queued.filter((sid) => this.#runsHere(sid));
     for (const cid of left.running) if (!running.includes(cid)) this.#atRest.add(cid);

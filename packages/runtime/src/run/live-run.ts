@@ -2,6 +2,7 @@
 //
 //   Q14  A failed commit fires the run's abort signal, since sibling calls would go on.
 
+import type { Access } from "@lichen/capability";
 import {
   type EntryData,
   type EntryOf,
@@ -25,6 +26,7 @@ import {
   queuedCommands,
 } from "../queue/command-table.ts";
 import type { Sessions } from "../queue/sessions.ts";
+import type { GrantBook } from "../session/grants.ts";
 import { activatedTools } from "../session/settings.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
@@ -42,6 +44,7 @@ export type StopReason = "cancelled" | "drained" | "deleted" | "unwritable";
 export interface RunHouse {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
+  readonly grants: GrantBook;
   /** A person is waited for: the run gives its place among the running ones to others, and takes it back. */
   rest(): () => void;
   partialChanged(sid: number): void;
@@ -141,6 +144,11 @@ export class LiveRun implements Run {
       ...(row.info.reasoning === undefined ? {} : { reasoning: row.info.reasoning }),
       tools: activatedTools(this.#sql, row.sid),
     };
+  }
+
+  access(): Access {
+    const { aid, sid } = this.#row();
+    return this.#house.grants.access(aid, sid);
   }
 
   transcript(): TranscriptEntry[] {

@@ -14,6 +14,7 @@ import {
 } from "@lichen/wire";
 import { bindMeta, type Bound, type MetaRules } from "../admission/meta.ts";
 import type { Agent, Session } from "../api.ts";
+import type { Capabilities } from "../capability/capabilities.ts";
 import { modelPage } from "./model-page.ts";
 import { parsed } from "./parsed.ts";
 import { checkSettings, type House, SessionHandle } from "./session-handle.ts";
@@ -25,11 +26,13 @@ export interface Whose {
   readonly name: string;
   /** The model in use, where the engine has one. */
   readonly model?: (() => string | undefined) | undefined;
+  readonly capabilities: Capabilities;
 }
 
 export class AgentHandle implements Agent {
   readonly agent: string;
   readonly name: string;
+  readonly capabilities: Capabilities;
   readonly #house: House;
   readonly #whose: Whose;
   readonly #rules: MetaRules;
@@ -38,6 +41,7 @@ export class AgentHandle implements Agent {
   constructor(house: House, whose: Whose, rules: MetaRules, bound?: Bound) {
     this.agent = whose.agent;
     this.name = whose.name;
+    this.capabilities = whose.capabilities;
     this.#house = house;
     this.#whose = whose;
     this.#rules = rules;

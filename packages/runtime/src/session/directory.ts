@@ -19,6 +19,7 @@ import { queuedCommands, runningCommand } from "../queue/command-table.ts";
 import type { Sessions } from "../queue/sessions.ts";
 import { recordCancel, settlePending, settleRun } from "../queue/settle.ts";
 import type { Tx } from "../store/writer.ts";
+import { deliveredGrants } from "./grant-table.ts";
 
 export interface Made {
   readonly row: SessionRow;
@@ -106,7 +107,15 @@ export class Directory {
         parent.sid,
         made.sid,
       );
-      return made;
+      // What a host decided about the parent holds for what goes on from there.
+      const grants = deliveredGrants(sql, parent.sid);
+      if (!grants) return made;
+      const session = this.#sessions.writer(tx, made);
+      session.append({
+        kind: "grants.delivered",
+        data: { ...grants, grants: { ...grants.grants } },
+      });
+      return session.row;
     });
   }
 

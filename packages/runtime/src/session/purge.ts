@@ -7,6 +7,7 @@ import { dropSession } from "../log/search.ts";
 import type { Ground } from "../store/ground.ts";
 import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
+import { dropGrants } from "./grant-table.ts";
 
 const rowsPerSlice = 200;
 /** Of half a MiB each. */
@@ -18,6 +19,7 @@ export function purgeSlice({ sql }: Ground): boolean {
     if (dropSession(sql, sid)) return true;
     if (dropSessionBlobs(sql, sid)) return true;
     if (dropRows(sql, sid)) return true;
+    dropGrants(sql, sid);
     sql.run("update session set deleted = 2 where sid = ?", sid);
     return true;
   }

@@ -6,6 +6,7 @@ import {
   type EntryData,
   Fault,
   type Found,
+  type GrantsDelivery,
   type JsonObject,
   type Reasoning,
   type Receipt,
@@ -182,6 +183,12 @@ export class SessionHandle implements Session {
     this.#admits();
     const { row, replay } = await this.#house.directory.fork(this.#address, this.id, options);
     return { info: row.info, replay };
+  }
+
+  /** Counts at once: what follows in this task is decided by it. */
+  async deliverGrants(delivery: GrantsDelivery): Promise<void> {
+    parsed(SessionId, this.id);
+    await this.#house.coordinator.grants.deliver(this.#row().sid, delivery);
   }
 
   async delete(options: { epoch?: string } = {}): Promise<void> {
