@@ -6,10 +6,12 @@
 import type {
   AgentInfo,
   Baseline,
+  CapabilitiesChange,
   Command,
   Entry,
   Fault,
   Found,
+  GrantsDelivery,
   ModelPage,
   ModelQuery,
   Partial,
@@ -20,6 +22,7 @@ import type {
   Settlement,
   Withdrawal,
 } from "@lichen/wire";
+import type { Capabilities } from "./capabilities.ts";
 
 /** The connection broke, or never came to be; the watch goes on trying. One for each outage, however long. */
 export interface Outage {
@@ -60,6 +63,8 @@ export type HostFrame =
       readonly id: string;
       readonly data: { readonly agent: string; readonly session: string };
     }
+  /** After a `reset`, what agents may call is read again anyway. */
+  | { readonly type: "capabilities"; readonly id: string; readonly data: CapabilitiesChange }
   | Outage
   | Back;
 
@@ -79,6 +84,8 @@ export interface Client {
 
 export interface Agent {
   readonly agent: string;
+  /** What it may call. A host without the feature `capabilities` refuses with `unknown_route`. */
+  readonly capabilities: Capabilities;
   info(): Promise<AgentInfo>;
   /** Addresses a session; does no I/O. */
   session(id: string): Session;
@@ -129,6 +136,11 @@ export interface Session {
     at?: string;
     session?: string;
   }): Promise<{ info: SessionInfo; replay: boolean }>;
+  /**
+   * A host's decisions on what this session's calls may do, from the next call on; they replace what it delivered before.
+   * A version older than the last is refused with `stale`.
+   */
+  deliverGrants(delivery: GrantsDelivery): Promise<void>;
   /** Also succeeds when it is gone. */
   delete(options?: { epoch?: string }): Promise<void>;
   search(options: { q: string; limit?: number }): Promise<{ found: Found[] }>;

@@ -1,4 +1,5 @@
 export type * from "./api.ts";
+export type { Capabilities } from "./capabilities.ts";
 export {
   createClient,
   type ClientOptions,

@@ -3,7 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ModelCatalogue, type Owner, openOwner } from "@lichen/runtime";
+import {
+  type CapabilityOptions,
+  type ModelCatalogue,
+  type Owner,
+  openOwner,
+} from "@lichen/runtime";
 import { nodePlatform, openSql } from "@lichen/runtime/node";
 import { type EngineScript, scriptedEngine } from "@lichen/runtime/testing";
 import { listenHost } from "@lichen/server/node";
@@ -27,13 +32,14 @@ export interface TestHost extends AsyncDisposable {
 export interface TestHostOptions {
   readonly script?: EngineScript;
   readonly models?: ModelCatalogue;
+  readonly capabilities?: CapabilityOptions;
   readonly allowedHosts?: readonly string[];
 }
 
 /** The agent is called `a`. */
 export async function openTestHost(options: TestHostOptions = {}): Promise<TestHost> {
   const folder = temporaryFolder();
-  const { models } = options;
+  const { models, capabilities } = options;
   const engine = scriptedEngine(options.script, models === undefined ? {} : { models });
   const report = (error: unknown): void => {
     throw error;
@@ -44,7 +50,11 @@ export async function openTestHost(options: TestHostOptions = {}): Promise<TestH
     const platform = nodePlatform({ report });
     const file = await openSql(join(folder, "host.db"));
     const owner = openOwner({ sql: file.sql, platform });
-    await owner.attach({ agent: "a", engine });
+    await owner.attach({
+      agent: "a",
+      engine,
+      ...(capabilities === undefined ? {} : { capabilities }),
+    });
     const listening = await listenHost({
       owner,
       stateDir: folder,

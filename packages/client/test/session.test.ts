@@ -1,13 +1,20 @@
 import { type LocalOwner, localClient } from "../src/index.ts";
+import { capabilitiesContract } from "./capabilities.contract.ts";
 import { openTestHost, type TestHostOptions } from "./host.ts";
 import { modelsContract } from "./models.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract("across HTTP", (script) => openRemote({ script }));
 modelsContract("across HTTP", (models) => openRemote(models === undefined ? {} : { models }));
+capabilitiesContract("across HTTP", (notes) =>
+  openRemote(notes === undefined ? {} : { capabilities: notes.options }),
+);
 
 sessionContract("in this process", (script) => openLocal({ script }));
 modelsContract("in this process", (models) => openLocal(models === undefined ? {} : { models }));
+capabilitiesContract("in this process", (notes) =>
+  openLocal(notes === undefined ? {} : { capabilities: notes.options }),
+);
 
 async function openRemote(options: TestHostOptions) {
   const host = await openTestHost(options);

@@ -182,3 +182,13 @@ export const GrantsDelivery = z.strictObject({
     ),
 });
 export type GrantsDelivery = z.infer<typeof GrantsDelivery>;
+
+/** What an agent may call has changed: read it again. */
+export const CapabilitiesChange = z.object({
+  agent: z.string(),
+  /** Of the surface. */
+  revision: z.int().nonnegative(),
+  /** What is called otherwise by now. */
+  notices: z.array(z.object({ from: z.string(), to: z.string(), message: z.string() })),
+});
+export type CapabilitiesChange = z.infer<typeof CapabilitiesChange>;

@@ -3,6 +3,7 @@ export {
   AttachRequest,
   CallAnswer,
   CallRequest,
+  CapabilitiesChange,
   CapabilityAuth,
   CapabilityChanges,
   CapabilityDetail,

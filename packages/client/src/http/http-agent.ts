@@ -9,6 +9,8 @@ import {
   SessionInfo,
 } from "@lichen/wire";
 import type { Agent, Session } from "../api.ts";
+import type { Capabilities } from "../capabilities.ts";
+import { HttpCapabilities } from "./http-capabilities.ts";
 import { HttpSession } from "./http-session.ts";
 import type { Line } from "./line.ts";
 import { named } from "./named.ts";
@@ -16,6 +18,7 @@ import { recordOf } from "./refusal.ts";
 
 export class HttpAgent implements Agent {
   readonly agent: string;
+  readonly capabilities: Capabilities;
   readonly #line: Line;
   readonly #agents: () => Promise<AgentInfo[]>;
 
@@ -23,6 +26,7 @@ export class HttpAgent implements Agent {
     this.agent = agent;
     this.#line = line;
     this.#agents = agents;
+    this.capabilities = new HttpCapabilities(line, agent);
   }
 
   async info(): Promise<AgentInfo> {

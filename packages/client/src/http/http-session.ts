@@ -6,6 +6,7 @@ import {
   type Command,
   Fault,
   Found,
+  type GrantsDelivery,
   Receipt,
   SessionId,
   SessionInfo,
@@ -99,6 +100,10 @@ export class HttpSession implements Session {
 
   delete(options: { epoch?: string } = {}): Promise<void> {
     return this.#line.none(this.#path, { method: "DELETE", query: { ...options } });
+  }
+
+  async deliverGrants(delivery: GrantsDelivery): Promise<void> {
+    await this.#line.none(`${this.#path}/grants`, { method: "PUT", body: delivery });
   }
 
   async search(options: { q: string; limit?: number }): Promise<{ found: Found[] }> {

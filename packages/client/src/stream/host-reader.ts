@@ -1,6 +1,6 @@
 // What the host's stream tells: the directory, then each session's newest state as it changes.
 
-import { AgentInfo, SessionInfo } from "@lichen/wire";
+import { AgentInfo, CapabilitiesChange, SessionInfo } from "@lichen/wire";
 import type { HostFrame } from "../api.ts";
 import { recordOf } from "../http/refusal.ts";
 import type { Message } from "./connection.ts";
@@ -49,6 +49,11 @@ export class HostReader implements Reader<HostFrame> {
       const gone = { agent: String(value["agent"]), session: String(value["session"]) };
       this.#begin(at);
       return { type, id, data: gone };
+    }
+    if (type === "capabilities") {
+      const data = CapabilitiesChange.parse(value);
+      this.#begin(at);
+      return { type, id, data };
     }
     return undefined;
   }

@@ -10,6 +10,7 @@ import { type Context, Hono } from "hono";
 import { answerThrown, type BugLog, json, noContent, pathOf, refusal, tellBug } from "./answer.ts";
 import { check, readJson, readQuery } from "./body.ts";
 import { Credentials, type TokenBook } from "./credentials.ts";
+import { capabilityRoutesTable } from "./capability-routes.ts";
 import { createGuard } from "./guard.ts";
 import { createNames, type NameOptions } from "./names.ts";
 import { checkNonce, vouchText } from "./proof.ts";
@@ -30,7 +31,7 @@ import { Streams } from "./streams.ts";
 /** The version of the wire that this door speaks. */
 const wireVersion = 1;
 /** What every door can do beyond the basic routes. */
-const ownFeatures = ["models"];
+const ownFeatures = ["models", "capabilities"];
 
 /** What a door needs of the one who owns the agents. */
 export interface DoorOwner {
@@ -208,7 +209,7 @@ export function createDoor(options: DoorOptions): Door {
       owner.observeHost(sink, after === undefined ? {} : { after }),
     );
   });
-  for (const route of sessionRoutesTable) agentRoute(route);
+  for (const route of [...sessionRoutesTable, ...capabilityRoutesTable]) agentRoute(route);
   app.notFound(
     enter(async (request) => {
       await admit(request);

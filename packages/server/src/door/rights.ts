@@ -15,14 +15,17 @@ export type Principal =
   | { readonly kind: "session"; readonly agent: string; readonly session: string }
   | { readonly kind: "none" };
 
-/** Things to be allowed: reading one session, reading across sessions, sending, answering approvals, changing what there is. */
-export type Right = "read" | "readAll" | "send" | "answer" | "change";
+/**
+ * Things to be allowed: reading one session, reading across sessions, sending, answering approvals, changing what there
+ * is, and seeing and deciding what agents may call.
+ */
+export type Right = "read" | "readAll" | "send" | "answer" | "change" | "lend";
 
 const table: Record<Principal["kind"], Record<Right, boolean | "own">> = {
-  owner: { read: true, readAll: true, send: true, answer: true, change: true },
-  viewer: { read: true, readAll: true, send: false, answer: false, change: false },
-  session: { read: "own", readAll: false, send: false, answer: false, change: false },
-  none: { read: false, readAll: false, send: false, answer: false, change: false },
+  owner: { read: true, readAll: true, send: true, answer: true, change: true, lend: true },
+  viewer: { read: true, readAll: true, send: false, answer: false, change: false, lend: false },
+  session: { read: "own", readAll: false, send: false, answer: false, change: false, lend: false },
+  none: { read: false, readAll: false, send: false, answer: false, change: false, lend: false },
 };
 
 const deed: Record<Right, string> = {
@@ -31,6 +34,7 @@ const deed: Record<Right, string> = {
   send: "send to sessions",
   answer: "answer approvals",
   change: "create, change or delete sessions",
+  lend: "see or decide what agents may call",
 };
 
 const holder: Record<Principal["kind"], string> = {

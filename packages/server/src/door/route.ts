@@ -29,7 +29,7 @@ export interface Deed {
   run(ask: Ask): Response | Promise<Response>;
 }
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Route {
   /** Below the agent, with `:name` for a name. */

@@ -74,6 +74,10 @@ export const SearchQuery = z.strictObject({
     .refine((value) => value.isWellFormed(), "q: not well-formed Unicode"),
   limit,
 });
+export const OperationsQuery = z.strictObject({
+  limit,
+  after: z.string().min(1).max(1_024).exactOptional(),
+});
 export const ModelsQuery = z.strictObject({ q: ModelQuery.shape.q, limit });
 export const HealthQuery = z.strictObject({ challenge: z.string().exactOptional() });
 export const NoQuery = z.strictObject({});

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import {
   type Agent,
+  type CapabilityOptions,
   type ModelCatalogue,
   type Owner,
   openOwner,
@@ -20,12 +21,13 @@ export interface AgentRig extends Rig {
 export interface AgentRigOptions extends RigOptions {
   readonly script?: EngineScript;
   readonly models?: ModelCatalogue;
+  readonly capabilities?: CapabilityOptions;
   readonly meta?: OwnerOptions["meta"];
 }
 
 /** The agent is called `a`. */
 export async function openAgentRig(options: AgentRigOptions = {}): Promise<AgentRig> {
-  const { script, models, meta, ...door } = options;
+  const { script, models, capabilities, meta, ...door } = options;
   let owner: Owner | undefined;
   const rig = await openRig({ owner: () => owner, ...door });
   const file = await openSql(join(rig.stateDir, "host.db"));
@@ -34,6 +36,7 @@ export async function openAgentRig(options: AgentRigOptions = {}): Promise<Agent
   const agent = await owner.attach({
     agent: "a",
     engine: scriptedEngine(script, models === undefined ? {} : { models }),
+    ...(capabilities === undefined ? {} : { capabilities }),
   });
   const opened = owner;
   return {

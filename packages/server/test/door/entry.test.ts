@@ -225,7 +225,7 @@ describe("the routes that are there", () => {
       const answer = await rig.ask("/health", { token: null });
       return [answer.status, answer.json()];
     };
-    const common = { wire: 1, features: ["models", "invoke"] };
+    const common = { wire: 1, features: ["models", "capabilities", "invoke"] };
     expect(await health()).toEqual([503, { status: "starting", ...common }]);
     expect(refused(await rig.ask("/agents"))).toMatchObject({ status: 503, code: "unavailable" });
     expect((await rig.ask("/agents")).headers["retry-after"]).toBe("1");

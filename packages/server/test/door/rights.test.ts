@@ -102,6 +102,36 @@ const rows: Row[] = [
     own: 403,
     others: 403,
   })),
+  ...(
+    [
+      ["list capabilities", "/capabilities", 200, {}],
+      ["see a capability", "/capabilities/none", 404, {}],
+      [
+        "attach a capability",
+        "/capabilities",
+        400,
+        { json: { requestId: "r", kind: "nothing-of-the-sort" } },
+      ],
+      ["change a capability", "/capabilities/none", 404, { method: "PATCH", json: {} }],
+      ["detach a capability", "/capabilities/none", 204, { method: "DELETE" }],
+      ["refresh a capability", "/capabilities/none/refresh", 404, { method: "POST" }],
+      ["call an operation", "/capabilities/none/call", 404, { json: { operation: "o" } }],
+      [
+        "deliver grants",
+        "/sessions/mine/grants",
+        204,
+        { method: "PUT", json: { version: 1, grants: {} } },
+      ],
+    ] as const
+  ).map(([deed, path, owner, ask]): Row => ({
+    deed,
+    path: `/agents/a${path}`,
+    ask,
+    owner,
+    viewer: 403,
+    own: 403,
+    others: 403,
+  })),
   {
     deed: "rename a session",
     path: "/agents/a/sessions/mine",
