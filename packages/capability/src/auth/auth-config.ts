@@ -2,7 +2,10 @@
 
 export type AuthConfig =
   | { readonly type: "none" }
-  /** A header whose value holds a secret: `Authorization` and `Bearer {}` unless told otherwise; `{}` is the secret's place. */
+  /**
+   * A header whose value holds a secret, at the place of `{}`: `Authorization` with `Bearer {}` where nothing else is
+   * named, another header with `{}`.
+   */
   | {
       readonly type: "header";
       readonly header?: string;
