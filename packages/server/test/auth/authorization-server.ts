@@ -211,7 +211,7 @@ export class AuthorizationServer {
     if (!client || client.secret !== secret)
       return json(response, 401, { error: "invalid_client" });
     const refused = (): void =>
-      json(response, 400, { error: "invalid_grant", error_description: `no: ${form}` });
+      json(response, 400, { error: "invalid_grant", error_description: form.toString() });
     if (grant === "client_credentials") {
       const { refresh_token: _, ...rest } = this.grant(id, form.get("scope") ?? "");
       return json(response, 200, { ...rest, ...this.tokenAnswer });

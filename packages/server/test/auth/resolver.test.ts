@@ -57,7 +57,7 @@ test("[V12] a renewal that fails keeps what there was: it is used until it ends,
     server.instead = (request, response, form) => {
       if (request.url !== "/token") return false;
       response.writeHead(503, { "content-type": "application/json" });
-      response.end(JSON.stringify({ error: `${form}`, error_description: `${form}` }));
+      response.end(JSON.stringify({ error: form.toString(), error_description: form.toString() }));
       return true;
     };
     const refused = await resolver.refresh(mail, "1", signal);

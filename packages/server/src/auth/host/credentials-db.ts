@@ -15,6 +15,7 @@ import { AgentTokens } from "./agent-tokens.ts";
 export interface Credentials {
   /** What is kept for one agent. */
   of(agentId: string): TokenStore;
+  /** Safe to call twice. */
   close(): void;
 }
 
@@ -55,7 +56,10 @@ export async function openCredentials(path: string): Promise<Credentials> {
   try {
     await useWal(db, label);
     refusing(label, () => {
-      db.exec("pragma synchronous = full; pragma checkpoint_fullfsync = 1; pragma fullfsync = 1");
+      // What is replaced or signed out is overwritten, not left in free pages.
+      db.exec(
+        "pragma synchronous = full; pragma fullfsync = 1; pragma checkpoint_fullfsync = 1; pragma secure_delete = on",
+      );
       transact(db, () => {
         const found = Number(db.prepare("pragma user_version").get()?.["user_version"]);
         if (found > schemaVersion)
@@ -71,11 +75,14 @@ export async function openCredentials(path: string): Promise<Credentials> {
     db.close();
     throw error;
   }
+  const close = (): void => {
+    if (db.isOpen) db.close();
+  };
   const guarded = {
     change: <T>(body: () => T): T => refusing(label, () => transact(db, body)),
     look: <T>(body: () => T): T => refusing(label, body),
   };
-  return { of: (agentId) => new AgentTokens(db, agentId, guarded), close: () => db.close() };
+  return { of: (agentId) => new AgentTokens(db, agentId, guarded), close };
 }
 
 /** The file as only its owner reads it, before SQLite gives its neighbours the same rights. */
