@@ -92,6 +92,7 @@ export class Effects {
         return program.order;
       },
       recordedAt: (ordinal) => program.recordedAt(ordinal),
+      calls: () => program.calls(),
       snapshot: () => program.snapshot(),
       save: (snapshot) => program.save(snapshot),
       call: (call, effect) => {

@@ -1,3 +1,22 @@
+export type { ContentBlock } from "./answer.ts";
+export type { ConfirmRequest } from "./calls.ts";
+export { declarationsOf, type DeclarationOptions } from "./declarations.ts";
+export { namespacesText } from "./discovery.ts";
+export {
+  createExecuteTool,
+  type ExecuteContext,
+  executeInput,
+  type ExecuteInput,
+  type ExecuteResult,
+  type ExecuteTool,
+  type ExecuteToolOptions,
+} from "./execute-tool.ts";
+export {
+  type CallImages,
+  type CollectedImage,
+  ImageCollector,
+  imageLimits,
+} from "./image-collector.ts";
 export {
   type Binding,
   type BindingCall,
@@ -9,3 +28,9 @@ export {
   type SandboxExecutor,
   type Snapshot,
 } from "./port.ts";
+export type {
+  ProgramCallLike,
+  ProgramLike,
+  ProgramOutcomeLike,
+  ProgramRecordLike,
+} from "./program.ts";

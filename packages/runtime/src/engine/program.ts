@@ -24,6 +24,8 @@ export interface Program {
     call: ProgramCall,
     effect: (input: JsonObject, signal: AbortSignal) => Promise<Json | undefined>,
   ): Promise<ProgramOutcome>;
+  /** What it has asked for so far, by ordinal: in earlier processes too, and also what waits for a person. */
+  calls(): readonly ProgramRecord[];
   /** The state that an earlier process kept. */
   snapshot(): ProgramSnapshot | undefined;
   /** Keeps it in place of the one before; durable when it settles. Works also while the host drains. Gone with the program's own outcome. */
@@ -54,6 +56,14 @@ export type ProgramOutcome =
       readonly code: string;
       readonly message: string;
     };
+
+export interface ProgramRecord {
+  readonly ordinal: number;
+  /** `namespace.operation`. */
+  readonly operation: string;
+  /** Missing while it is open. */
+  readonly outcome?: ProgramOutcome;
+}
 
 export interface ProgramSnapshot {
   /** SHA-256 of the engine that made it, as hex. */

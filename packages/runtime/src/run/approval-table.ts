@@ -53,6 +53,27 @@ export function askedAbout(sql: Sql, asked: number): { digest: string; tool: str
   )[0]!;
 }
 
+/** The calls of a program that a person was asked about: those whose names are `prefix` and their ordinal. */
+export function askedCalls(
+  sql: Sql,
+  cid: number,
+  prefix: string,
+): { readonly ordinal: number; readonly operation: string }[] {
+  const asked = sql.all<{ name: string; tool: string | null }>(
+    `select a.name, json_extract(e.data, '$.tool') as tool from approval a join entry e on e.eid = a.asked
+     where a.cid = ? and a.name between ? and ?`,
+    cid,
+    `${prefix}0`,
+    `${prefix}:`,
+  );
+  return asked.flatMap(({ name, tool }) => {
+    const ordinal = name.slice(prefix.length);
+    return tool !== null && /^\d+$/.test(ordinal)
+      ? [{ ordinal: Number(ordinal), operation: tool }]
+      : [];
+  });
+}
+
 export function pendingApprovals(sql: Sql, cid: number): ApprovalRow[] {
   return sql.all<ApprovalRow>(
     "select * from approval where cid = ? and state = 'pending' order by asked",

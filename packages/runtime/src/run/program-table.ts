@@ -80,6 +80,15 @@ export function programCallRow(
   )[0];
 }
 
+/** All calls of a program, by ordinal. */
+export function programCalls(sql: Sql, { assistant, position }: ProgramKey): ProgramCallRow[] {
+  return sql.all<ProgramCallRow>(
+    "select * from program_call where assistant = ? and position = ? order by ordinal",
+    assistant,
+    position,
+  );
+}
+
 export function insertProgramCall(sql: Sql, row: ProgramCallRow): void {
   sql.run(
     "insert into program_call values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

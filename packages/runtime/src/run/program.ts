@@ -15,12 +15,18 @@ import {
   textOf,
 } from "@lichen/wire";
 import type { Answer } from "../engine/port.ts";
-import type { Program, ProgramCall, ProgramOutcome, ProgramSnapshot } from "../engine/program.ts";
+import type {
+  Program,
+  ProgramCall,
+  ProgramOutcome,
+  ProgramRecord,
+  ProgramSnapshot,
+} from "../engine/program.ts";
 import { entryRow } from "../log/entry-log.ts";
 import { restore } from "../log/spill.ts";
 import { countStep } from "../queue/command-table.ts";
 import { eidOf, seqOf } from "../store/keys.ts";
-import { approvalNamed, askedAbout } from "./approval-table.ts";
+import { approvalNamed, askedAbout, askedCalls } from "./approval-table.ts";
 import { callRow } from "./call-table.ts";
 import type { CallingRun, Write } from "./calling-run.ts";
 import { mayRepeat, refusalText } from "./call-rules.ts";
@@ -32,6 +38,7 @@ import {
   markProgramOutcome,
   type ProgramCallRow,
   programCallRow,
+  programCalls,
   type ProgramKey,
   programRow,
   recordedOrder,
@@ -81,6 +88,19 @@ export class LiveProgram implements Program {
     const at = this.#recordedAt.get(ordinal);
     if (at === undefined) throw new Error(`call ${ordinal} of the program has no outcome`);
     return at;
+  }
+
+  calls(): ProgramRecord[] {
+    const { sql } = this.#run.ground;
+    const records = new Map<number, ProgramRecord>();
+    for (const { ordinal, operation } of askedCalls(sql, this.#run.cid, this.#nameOf("")))
+      records.set(ordinal, { ordinal, operation });
+    for (const { ordinal, operation, outcome } of programCalls(sql, this.#key))
+      records.set(ordinal, {
+        ...{ ordinal, operation },
+        ...(outcome === null ? {} : { outcome: outcomeOf(this.#read<OutcomeData>(outcome)) }),
+      });
+    return [...records.values()].sort((a, b) => a.ordinal - b.ordinal);
   }
 
   snapshot(): ProgramSnapshot | undefined {
@@ -133,7 +153,7 @@ export class LiveProgram implements Program {
     return this.#perform(call, digest, input, effect);
   }
 
-  #nameOf(ordinal: number): string {
+  #nameOf(ordinal: number | ""): string {
     const { assistant, index } = this.#place;
     return `${assistant}/${index}/program/${ordinal}`;
   }
