@@ -29,8 +29,8 @@ export interface AuthResolverOptions extends RenewalOptions {
 }
 
 export interface StoredAuthResolver extends Required<AuthResolver> {
-  /** Settles when no renewal is under way. */
-  idle(): Promise<void>;
+  /** Waits for no other process any more, and settles when no renewal is under way here. */
+  close(): Promise<void>;
 }
 
 /** A token is renewed this long before it expires. */
@@ -79,8 +79,8 @@ class ConnectionResolver implements StoredAuthResolver {
     });
   }
 
-  idle(): Promise<void> {
-    return this.#renewals.idle();
+  close(): Promise<void> {
+    return this.#renewals.close();
   }
 
   async #answering(

@@ -37,6 +37,7 @@ export class Renewals {
   readonly #options: RenewalOptions;
   readonly #leaseMs: number;
   readonly #flights = new SingleFlight<Renewed>();
+  #isClosing = false;
 
   constructor(options: RenewalOptions) {
     this.#options = options;
@@ -57,7 +58,9 @@ export class Renewals {
     return this.#flights.run(key, () => this.#renew(id, seen, work), signal);
   }
 
-  idle(): Promise<void> {
+  /** Ends all waiting for others, and settles when what is renewed here is done. */
+  close(): Promise<void> {
+    this.#isClosing = true;
     return this.#flights.idle();
   }
 
@@ -75,6 +78,7 @@ export class Renewals {
       if (found && found.version !== seen) return { login: found };
       const lease = store.lease(id, owner, now(), this.#leaseMs);
       if ("owner" in lease) return this.#work(lease, seen, work);
+      if (this.#isClosing) return { problem: "this host is closing." };
       await wait(waitMs);
       waitMs = Math.min(waitMs * 1.5, longestWaitMs);
       const state = store.leaseState(id, now());

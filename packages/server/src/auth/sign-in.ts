@@ -44,6 +44,8 @@ export interface SignInOptions {
   readonly port?: number;
   /** How long a person may take; 300,000 ms. */
   readonly waitMs?: number;
+  /** Registers a new client also where one did so before: its server may have forgotten that. */
+  readonly isNewClient?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -91,8 +93,9 @@ async function signInTo(
   id: string,
   { auth, resource }: { readonly auth: OauthConfig; readonly resource: string | undefined },
   parts: SignInParts,
-  { open, scopes: wanted, port, waitMs = defaultWaitMs, signal }: SignInOptions,
+  options: SignInOptions,
 ): Promise<SignedIn> {
+  const { open, waitMs = defaultWaitMs, signal } = options;
   const trusted = [resource, auth.issuer].flatMap((one) => URL.parse(one ?? "") ?? []);
   const guarded = (): OauthFetch =>
     oauthFetch(parts.fetch, trusted, either(parts.deadline(requestMs), signal));
@@ -102,8 +105,9 @@ async function signInTo(
     throw new AuthProblem("invalid", `the secret ${auth.clientSecret} is not set.`);
   const found = await findServer({ issuer: auth.issuer, resource }, guarded());
   const { server, indicator } = found;
-  const scopes = wanted ?? auth.scopes ?? scopesFor(found);
-  const { redirects, client } = await openClient(id, auth, server, scopes, port, parts, guarded());
+  const scopes = options.scopes ?? auth.scopes ?? scopesFor(found);
+  const ask = { auth, server, scopes, fetch: guarded() };
+  const { redirects, client } = await openClient(id, ask, parts, options);
   try {
     const oauth = await import("oauth4webapi");
     const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
@@ -123,8 +127,9 @@ async function signInTo(
       (parameters) => parameters.get("state") === state,
       either(patience, signal),
     );
-    const parameters = await Promise.all([answered, open(url)]).then(
-      ([answer]) => answer,
+    // What opens the page may take as long as it likes, but may not fail.
+    const opening = (async () => open(url))();
+    const parameters = await Promise.race([answered, opening.then(() => answered)]).catch(
       (error: unknown) => {
         signal?.throwIfAborted();
         if (!patience.aborted) throw error;
@@ -145,16 +150,14 @@ async function signInTo(
     };
     const redirect = { parameters, state, uri: redirects.uri, verifier };
     const tokens = await exchangeCode(at, redirect, scopes);
-    parts.store.put(id, {
-      source: {
-        type: "oauth",
-        issuer: server.issuer,
-        clientId: client.clientId,
-        ...(resource !== undefined && { resource }),
-        ...(indicator !== undefined && { indicator }),
-      },
-      tokens,
-    });
+    const source = {
+      type: "oauth",
+      issuer: server.issuer,
+      clientId: client.clientId,
+      ...(resource !== undefined && { resource }),
+      ...(indicator !== undefined && { indicator }),
+    } as const;
+    parts.store.put(id, { source, tokens }, client.registration);
     return {
       issuer: server.issuer,
       ...(tokens.scopes && { scopes: tokens.scopes }),
@@ -198,20 +201,29 @@ export async function signOut(id: string, parts: SignInParts): Promise<{ isRevok
   }
 }
 
+interface OwnClient {
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly authMethod?: string;
+  /** Kept once the sign-in has succeeded: what failed changes nothing. */
+  readonly registration?: Registration;
+}
+
 /** A client for the redirect: the owner's, the one that registered itself before, or a new one. */
 async function openClient(
   id: string,
-  auth: OauthConfig,
-  server: AuthorizationServer,
-  scopes: readonly string[] | undefined,
-  port: number | undefined,
+  ask: {
+    readonly auth: OauthConfig;
+    readonly server: AuthorizationServer;
+    readonly scopes: readonly string[] | undefined;
+    readonly fetch: OauthFetch;
+  },
   parts: SignInParts,
-  fetch: OauthFetch,
-): Promise<{
-  readonly redirects: Redirects;
-  readonly client: Pick<Registration, "clientId" | "clientSecret"> & { authMethod?: string };
-}> {
-  const stored = auth.clientId === undefined ? parts.store.registration(id) : undefined;
+  { port, isNewClient }: SignInOptions,
+): Promise<{ readonly redirects: Redirects; readonly client: OwnClient }> {
+  const { auth, server, scopes, fetch } = ask;
+  const isOurs = auth.clientId === undefined && isNewClient !== true;
+  const stored = isOurs ? parts.store.registration(id) : undefined;
   const isGood =
     stored?.issuer === server.issuer && (stored.secretExpiresAt ?? Infinity) > parts.now();
   const before = isGood ? stored : undefined;
@@ -226,11 +238,11 @@ async function openClient(
   if (!redirects) throw new AuthProblem("unavailable", "this computer has no free port.");
   try {
     if (auth.clientId !== undefined) return { redirects, client: { clientId: auth.clientId } };
-    if (before?.redirectUri === redirects.uri) return { redirects, client: before };
+    if (before?.redirectUri === redirects.uri)
+      return { redirects, client: { ...before, registration: before } };
     const made = await registerClient(server, redirects.uri, scopes, fetch);
-    const client = { ...made, issuer: server.issuer, redirectUri: redirects.uri };
-    parts.store.register(id, client);
-    return { redirects, client };
+    const registration = { ...made, issuer: server.issuer, redirectUri: redirects.uri };
+    return { redirects, client: { ...made, registration } };
   } catch (error) {
     await redirects.close();
     throw error;

@@ -62,8 +62,11 @@ export interface Registration {
 /** Throws a `Fault` where the store cannot be read or written. */
 export interface TokenStore {
   read(id: string): StoredLogin | undefined;
-  /** A sign-in: stands in place of what was there, and of what a running renewal would write. */
-  put(id: string, login: Login): StoredLogin;
+  /**
+   * A sign-in, with the client that registered itself for it: stands in place of what was there, and of what a running
+   * renewal would write.
+   */
+  put(id: string, login: Login, registration?: Registration): StoredLogin;
   /** A sign-out: forgets the tokens and the registration; a running renewal writes nothing. */
   clear(id: string): void;
   /** The lease for `ms`, or who holds it. */
@@ -74,5 +77,4 @@ export interface TokenStore {
   /** Gives the lease back and keeps the tokens; `isRefused`: their refresh token will never be good again. */
   release(lease: Lease, failure?: { readonly message: string; readonly isRefused: boolean }): void;
   registration(id: string): Registration | undefined;
-  register(id: string, registration: Registration): void;
 }

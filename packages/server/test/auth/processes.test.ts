@@ -100,6 +100,70 @@ test("[V21] who renews and is killed before its server has rotated is superseded
     }
   }));
 
+test("[V21] a token whose rotation nobody heard of is not lost in silence: what there was stays, and a person is asked to sign in", () =>
+  withRig(async (rig) => {
+    const { server, signedIn, credentials } = rig;
+    const before = signedIn();
+    const rotated = Promise.withResolvers<void>();
+    const dead = Promise.withResolvers<void>();
+    server.afterRotation = async () => {
+      rotated.resolve();
+      await dead.promise;
+    };
+    const [holder, other] = await Promise.all([renewer(rig, 1_500), renewer(rig, 1_500)]);
+    try {
+      const lost = holder.renew();
+      await rotated.promise;
+      await holder.kill();
+      expect(await lost).toBeUndefined();
+      const failure = await other.renew();
+      expect(failure).toMatchObject({ ok: false, error: { code: "refresh_failed" } });
+      expect(credentials.of(agentId).read("mail")).toMatchObject({
+        tokens: before.tokens,
+        version: 1,
+        isRefused: true,
+      });
+      expect([server.rotations, server.reuses]).toEqual([1, 1]);
+    } finally {
+      dead.resolve();
+      await Promise.all([holder.kill(), other.kill()]);
+    }
+  }));
+
+test("[V23] a host that closes waits for its own renewal, and for nobody else's", () =>
+  withRig(async ({ signedIn, credentials, clock }) => {
+    const login = signedIn();
+    const store = credentials.of(agentId);
+    const waiting = Promise.withResolvers<void>();
+    const tick = Promise.withResolvers<void>();
+    const renewals = new Renewals({
+      store,
+      now: () => clock.now,
+      wait: () => {
+        waiting.resolve();
+        return tick.promise;
+      },
+      randomId: () => "owner",
+      deadline: () => signal,
+    });
+    const done = Promise.withResolvers<void>();
+    const own = renewals.renew(
+      "mail",
+      1,
+      () => done.promise.then(() => brought(login, "own")),
+      signal,
+    );
+    store.lease("other", "another", clock.now, 60_000);
+    const others = renewals.renew("other", undefined, () => done.promise.then(() => login), signal);
+    await waiting.promise;
+    const closing = renewals.close();
+    tick.resolve();
+    expect((await others).problem).toContain("closing");
+    done.resolve();
+    expect(await own).toMatchObject({ login: { version: 2 } });
+    await closing;
+  }));
+
 const brought = (login: Login, access: string): Login => ({
   ...login,
   tokens: { ...login.tokens, access },

@@ -88,8 +88,14 @@ test("[V30] a client that registered itself is used again, also with a secret of
     const { token, version } = tokenOf(await first.auth.resolver.resolve(mail, signal));
     const renewed = tokenOf(await first.auth.resolver.refresh(mail, version, signal));
     expect([renewed.token === token, server.rotations]).toEqual([false, 1]);
+    await first.auth.signIn("mail", {
+      open: async (url) => void (await browse(url)),
+      isNewClient: true,
+    });
+    expect(server.registrations).toBe(2);
+    const last = tokenOf(await first.auth.resolver.resolve(mail, signal)).token;
     expect(await first.auth.signOut("mail")).toEqual({ isRevoked: true });
-    expect([server.revocations, server.isGood(renewed.token)]).toEqual([2, false]);
+    expect([server.revocations, server.isGood(last)]).toEqual([2, false]);
     expect(await first.auth.state("mail")).toEqual({ type: "oauth", state: "missing" });
     const gone = failureOf(await first.auth.resolver.resolve(mail, signal), server);
     expect(gone.code).toBe("auth_not_configured");
@@ -333,6 +339,12 @@ test("[V34] a sign-in ends by itself when nobody comes back, when it is stopped,
       throw new Error("no browser here");
     });
     await expect(broken.signed).rejects.toThrow("no browser here");
+    expect(rig.credentials.of(agentId).registration("mail")).toBeUndefined();
+    const slow = await signInWith(rig, async (url) => {
+      await browse(url);
+      await new Promise(() => {});
+    });
+    expect(await slow.signed).toMatchObject({ isRenewable: true });
     const nobody = late.auth.signIn("nobody", { open: () => {} });
     expect((await faultOf(nobody, server)).code).toBe("unknown_capability");
     rig.connections["mail"] = { auth: { type: "header", secret: "MAIL_KEY" } };

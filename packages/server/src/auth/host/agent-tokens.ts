@@ -74,9 +74,10 @@ export class AgentTokens implements TokenStore {
     return this.#guarded.look(() => this.#read(id));
   }
 
-  put(id: string, login: Login): StoredLogin {
+  put(id: string, login: Login, registration?: Registration): StoredLogin {
     return this.#guarded.change(() => {
       this.#supersede(id);
+      if (registration) this.#register(id, registration);
       return this.#write(id, login);
     });
   }
@@ -142,18 +143,16 @@ export class AgentTokens implements TokenStore {
     });
   }
 
-  register(id: string, client: Registration): void {
-    this.#guarded.change(() =>
-      this.#run(
-        "insert or replace into registration (agent, capability, issuer, client_id, client_secret, secret_expires_at, auth_method, redirect_uri) values (?, ?, ?, ?, ?, ?, ?, ?)",
-        id,
-        client.issuer,
-        client.clientId,
-        client.clientSecret ?? null,
-        client.secretExpiresAt ?? null,
-        client.authMethod,
-        client.redirectUri,
-      ),
+  #register(id: string, client: Registration): void {
+    this.#run(
+      "insert or replace into registration (agent, capability, issuer, client_id, client_secret, secret_expires_at, auth_method, redirect_uri) values (?, ?, ?, ?, ?, ?, ?, ?)",
+      id,
+      client.issuer,
+      client.clientId,
+      client.clientSecret ?? null,
+      client.secretExpiresAt ?? null,
+      client.authMethod,
+      client.redirectUri,
     );
   }
 

@@ -68,7 +68,7 @@ export async function openAuth(options: OpenAuthOptions): Promise<OpenAuth> {
     signOut: (id) => signOut(id, parts),
     state: (id) => authState(id, parts),
     close() {
-      closing ??= resolver.idle().finally(() => credentials.close());
+      closing ??= resolver.close().finally(() => credentials.close());
       return closing;
     },
   };
