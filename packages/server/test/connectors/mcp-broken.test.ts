@@ -56,7 +56,10 @@ describe("a connection that breaks", () => {
       }
       if (method !== "tools/call") return false;
       if (request.headers["mcp-session-id"] !== "session-2") raw.writeHead(404).end("forgotten");
-      else result(done) ?? ran++;
+      else {
+        ran++;
+        result(done);
+      }
       return true;
     });
     const server = await connector({ url });

@@ -5,7 +5,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serve } from "@hono/node-server";
-import type { Auth, AuthResolver, CallContext, Connector, JsonObject } from "@lichen/capability";
+import {
+  type Auth,
+  type AuthResolver,
+  type CallContext,
+  type Connector,
+  type JsonObject,
+  OperationError,
+} from "@lichen/capability";
 import { createMcpConnector, type McpOptions } from "@lichen/capability/connectors";
 import { createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
@@ -148,4 +155,20 @@ export function resolving(auth: () => Auth): AuthResolver & { asked: number } {
     },
   };
   return resolver;
+}
+
+/** What `work` failed with. */
+export async function failureOf(work: Promise<unknown>): Promise<OperationError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof OperationError) return error;
+  throw new Error(`failed with no OperationError: ${String(error)}`);
+}
+
+/** All of an error that anybody may read. */
+export function allOf(error: OperationError): string {
+  const { cause } = error;
+  return `${error.stack} ${cause instanceof Error ? cause.stack : ""} ${JSON.stringify(error)}`;
 }

@@ -25,7 +25,7 @@ export function mcpFactory(
         resolver,
         options,
         sdk: typeof sdk === "function" ? await sdk() : sdk,
-        ...(description === undefined ? {} : { description }),
+        ...(description === "" ? {} : { description }),
       });
     },
   };

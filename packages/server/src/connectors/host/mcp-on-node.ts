@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { CapabilityFactory } from "@lichen/capability";
 import {
   mcpFactory,
   type McpOptions,
@@ -21,7 +22,7 @@ export interface McpOnNodeOptions extends McpOptions {
 }
 
 /** The `mcp` kind on Node. */
-export function mcpOnNode(options: McpOnNodeOptions): ReturnType<typeof mcpFactory> {
+export function mcpOnNode(options: McpOnNodeOptions): CapabilityFactory {
   return mcpFactory(() => mcpSdk(options), options);
 }
 
