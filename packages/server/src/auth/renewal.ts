@@ -1,10 +1,11 @@
 // One renewal at a time for each connection, across every process that shares the store.
 //
-//   R1  Who holds the lease renews; whoever else asks meanwhile waits, and takes what comes of it, also a failure.
-//   R2  A holder that died is superseded when its lease ends. The work of a holder is shorter than its lease, and a late
-//       one writes nothing.
-//   R3  What was stored stays as it was when a renewal fails.
-//   R4  A renewal that began goes on when its callers leave: a token that rotates must not be lost on its way.
+//   V20  Who holds the lease renews; whoever else asks meanwhile waits, and takes what comes of it.
+//   V21  A holder that died is superseded when its lease ends.
+//   V22  The work of a holder is shorter than its lease, and a late one writes nothing.
+//   V23  A failure is told to all who wait; what was stored stays as it was.
+//
+// A renewal that began goes on when its callers leave: a token that rotates must not be lost on its way.
 
 import { SingleFlight } from "@lichen/capability";
 import { Fault } from "@lichen/wire";

@@ -131,8 +131,8 @@ export async function registerClient(
       },
       { [oauth.customFetch]: fetch, [oauth.allowInsecureRequests]: isLocal(server) },
     );
-    // Some answer with 200, which means the same.
-    const created = new Response(response.body, {
+    // Some answer with 200, which means the same, or leave out that a secret never ends.
+    const created = new Response(endless(await response.text()), {
       status: response.status === 200 ? 201 : response.status,
       headers: response.headers,
     });
@@ -153,6 +153,19 @@ export async function registerClient(
     };
   } catch (error) {
     throw toProblem(error, host);
+  }
+}
+
+/** A registration whose secret has an end, `0` for never, where it says none. */
+function endless(registration: string): string {
+  try {
+    const told: unknown = JSON.parse(registration);
+    if (typeof told !== "object" || told === null || !("client_secret" in told))
+      return registration;
+    return JSON.stringify({ client_secret_expires_at: 0, ...told });
+  } catch {
+    // It is refused with its reader's words.
+    return registration;
   }
 }
 

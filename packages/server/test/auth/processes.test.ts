@@ -65,7 +65,7 @@ test(
         await Promise.all(renewers.map((one) => one.kill()));
       }
     }),
-  120_000,
+  180_000,
 );
 
 test("[V21] who renews and is killed before its server has rotated is superseded when its lease ends", () =>

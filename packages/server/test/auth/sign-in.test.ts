@@ -135,6 +135,74 @@ test("[V30] the owner may name the server, the client, its secret and the scopes
     expect(server.isGood(tokenOf(renewed).token)).toBe(true);
   }));
 
+test("[V30] a server under a path is found where the standards put it, and a resource may say where its metadata lies", () =>
+  withRig(async (rig) => {
+    const { server, connections } = rig;
+    const issuer = `${server.origin}/tenant`;
+    const hidden = "/.well-known/oauth-authorization-server";
+    const told: string[] = [];
+    server.metadata = { issuer, authorization_response_iss_parameter_supported: undefined };
+    server.redirect = { iss: issuer };
+    server.instead = (request, response) => {
+      const path = request.url ?? "";
+      if (path === "/mcp") {
+        const place = told.shift() ?? `${server.origin}/own-words`;
+        response.setHeader(
+          "www-authenticate",
+          `Bearer scope="write", resource_metadata="${place}"`,
+        );
+        response.writeHead(401).end();
+        return true;
+      }
+      const answer = (body: unknown): true => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify(body));
+        return true;
+      };
+      if (path === "/own-words")
+        return answer({ resource: server.origin, authorization_servers: [issuer] });
+      if (path === "/tenant/.well-known/openid-configuration") {
+        return answer({
+          issuer,
+          authorization_endpoint: `${server.origin}/authorize`,
+          token_endpoint: `${server.origin}/token`,
+          registration_endpoint: `${server.origin}/register`,
+          code_challenge_methods_supported: ["S256"],
+          scopes_supported: ["write", "offline_access"],
+        });
+      }
+      return path.startsWith(hidden) ? (response.writeHead(404).end(), true) : false;
+    };
+    let url = "";
+    const { auth, signed } = await signInWith(rig, async (opened) => {
+      url = opened;
+      await browse(opened);
+    });
+    expect(await signed).toMatchObject({ issuer });
+    const asked = parametersOf(url);
+    expect([asked.get("resource"), asked.get("scope")]).toEqual([
+      server.origin,
+      "write offline_access",
+    ]);
+    const tried = server.paths.filter((path) => path.includes("well-known"));
+    expect(tried).toEqual([
+      `GET ${hidden}/tenant`,
+      "GET /.well-known/openid-configuration/tenant",
+      "GET /tenant/.well-known/openid-configuration",
+    ]);
+    // Its own origin speaks for a resource, and no other one.
+    told.push("https://attacker.example/own-words");
+    server.resourceMetadata = { authorization_servers: [issuer], resource: server.resource };
+    await auth.signIn("mail", { open: async (opened) => void (await browse(opened)) });
+    expect(server.paths).toContain("GET /.well-known/oauth-protected-resource/mcp");
+    // Who says nothing of itself is its own server, as in older times; a name in the config goes first.
+    told.push("", "");
+    connections["mail"] = { auth: { type: "oauth", issuer }, resource: `${server.origin}/plain` };
+    expect(
+      await auth.signIn("mail", { open: async (opened) => void (await browse(opened)) }),
+    ).toMatchObject({ issuer });
+  }));
+
 test("[V31] an answer with another state, path, method or host is none: the sign-in goes on waiting for its own", () =>
   withRig(async (rig) => {
     const { server } = rig;
