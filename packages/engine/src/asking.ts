@@ -81,7 +81,7 @@ export interface Asked {
 
 /** Checks what a tool asks. Throws an Error that names each place that does not fit, for the tool's author. */
 export function askedOf(
-  given: readonly AskedQuestion[],
+  given: readonly object[],
   options: { readonly description?: string } = {},
 ): Asked {
   const parsed = Asked.safeParse({ ...options, questions: given });

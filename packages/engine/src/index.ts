@@ -1,4 +1,9 @@
 export { type Answers, answersOf, askedOf, type AskedQuestion } from "./asking.ts";
+export {
+  capabilityTools,
+  type CapabilityTools,
+  type CapabilityToolsOptions,
+} from "./capability/capability-tools.ts";
 export { errorOutcome, outcomeOf, type Tool, type ToolContext, type ToolSwitches } from "./tool.ts";
 export { acceptedCall, confirmationOf, outcomeOfWork, Refusal } from "./tool-call.ts";
 export { createModelEngine, type ModelEngineOptions } from "./model/engine.ts";

@@ -3,7 +3,8 @@
 // A tool knows nothing of models, logs or approvals. Its labels are its author's word: `read` and replay-safe calls run
 // again after a crash, `confirm` waits for a person, and no remote party's hint lowers either.
 
-import type { Outcome, OutcomeBlock } from "@lichen/runtime";
+import type { Access } from "@lichen/capability";
+import type { Outcome, OutcomeBlock, Program } from "@lichen/runtime";
 import {
   cut,
   imageTypeOfBase64,
@@ -21,10 +22,14 @@ export interface Tool {
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
   readonly label: Label;
+  /** The key that grants name; without one no grant decides about it. */
+  readonly grant?: string;
   /** Running it twice with the same input does no harm. */
   readonly replaySafe?: boolean;
   /** A person must allow each call. A function answers what to tell that person, or undefined where this call needs nobody. */
   readonly confirm?: boolean | ((input: JsonObject) => string | undefined);
+  /** Its work ends by itself, and soon, when its signal fires: a stop waits for what it still has to keep. */
+  readonly endsItself?: boolean;
   /** Hidden from the model until the conversation activates it. */
   readonly deferred?: boolean;
   /** `sequential` never runs beside another call of the same message. */
@@ -63,6 +68,19 @@ export interface ToolContext {
     questions: readonly AskedQuestion[],
     options?: { readonly description?: string },
   ) => Promise<Answers>;
+  /** Of a tool whose work is a program: the journal of the calls that it makes. */
+  readonly program?: () => Promise<Program>;
+  /** Asks as `ask` does, for the call of a program that has this ordinal. */
+  readonly askFor?: (
+    ordinal: number,
+  ) => (
+    questions: readonly object[],
+    options?: { readonly description?: string },
+  ) => Promise<Answers>;
+  /** All that decides about calls in this session, as it stands now. */
+  readonly access?: () => Access;
+  /** A text without what the host holds as secret. */
+  readonly clean?: (text: string) => Promise<string>;
   readonly sessionManager?: {
     /** The caller's own name of the session. */
     getSessionId(): string;

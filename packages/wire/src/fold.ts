@@ -67,10 +67,11 @@ export function projectSession(before: SessionInfo, recorded: Entry): SessionInf
       delete info.leaf;
       break;
     case "session.changed": {
-      const { title, model, reasoning, leaf } = entry.data;
+      const { title, model, reasoning, capabilities, leaf } = entry.data;
       if (title !== undefined) info.title = title;
       if (model !== undefined) info.model = model;
       if (reasoning !== undefined) info.reasoning = reasoning;
+      if (capabilities !== undefined) info.capabilities = capabilities;
       if (leaf !== undefined) info.leaf = leaf;
       break;
     }

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { Reasoning, Usage } from "./content.ts";
-import { Entry, Terminal, WorkType } from "./entry.ts";
+import { Entry, OfferedCapabilities, Terminal, WorkType } from "./entry.ts";
 import { Json, JsonObject } from "./json.ts";
 
 export const SessionState = z.enum(["idle", "queued", "running", "waiting"]);
@@ -17,6 +17,8 @@ export const SessionInfo = z.object({
   head: z.int().nonnegative(),
   model: z.string().optional(),
   reasoning: Reasoning.optional(),
+  /** How its newest run offered the agent's capabilities to the model. */
+  capabilities: OfferedCapabilities.optional(),
   leaf: z.string().optional(),
   pending: z.int().nonnegative(),
   approvals: z.int().nonnegative(),

@@ -107,10 +107,11 @@ export class ProgramCalls {
     const name = `${namespace}.${property}`;
     if (namespace === discoveryNamespace)
       return (given, call) => this.#discover(property, given, call);
-    return (given, call) => this.#call(name, given, call);
+    return (given, call) => this.call(name, given, call);
   }
 
-  async #call(name: string, given: Json | undefined, call: BindingCall): Promise<unknown> {
+  /** Makes one call by `namespace.operation`; rejects as a binding does. */
+  async call(name: string, given: Json | undefined, call: BindingCall): Promise<Json | undefined> {
     const { program, confirm } = this.#host;
     const input = isObject(given) ? given : given === undefined ? {} : { input: given };
     const ready = attempt(() => {
@@ -161,7 +162,11 @@ export class ProgramCalls {
     );
   }
 
-  async #discover(property: string, given: Json | undefined, call: BindingCall): Promise<unknown> {
+  async #discover(
+    property: string,
+    given: Json | undefined,
+    call: BindingCall,
+  ): Promise<Json | undefined> {
     const { discovery, source, program, access } = this.#host;
     const answer = async (): Promise<Json> => {
       if (!isDiscovery(property))
@@ -193,7 +198,7 @@ export class ProgramCalls {
     asked: Parameters<ProgramLike["call"]>[0],
     { signal }: BindingCall,
     effect: Parameters<ProgramLike["call"]>[1],
-  ): Promise<unknown> {
+  ): Promise<Json | undefined> {
     const stopped = Promise.withResolvers<never>();
     stopped.promise.catch(ignore);
     let isRunning = false;

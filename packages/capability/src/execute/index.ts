@@ -1,7 +1,8 @@
 export type { ContentBlock } from "./answer.ts";
+export { callOnce, type OneCall } from "./call-once.ts";
 export type { ConfirmRequest } from "./calls.ts";
 export { declarationsOf, type DeclarationOptions } from "./declarations.ts";
-export { namespacesText } from "./discovery.ts";
+export { discoveryNamespace, namespacesText } from "./discovery.ts";
 export {
   createExecuteTool,
   type ExecuteContext,

@@ -16,6 +16,7 @@ import {
   type Definition,
   type Host,
   openTurn,
+  sayWhatIsOffered,
   type Turn,
 } from "./turn.ts";
 
@@ -86,6 +87,7 @@ async function execute(host: Host, work: Work, run: Run): Promise<Result> {
   const turn = await openTurn(host, work, run);
   if (run.signal.aborted) return { terminal: "cancelled" };
   if ("diagnostic" in turn) return { terminal: "failed", diagnostic: turn.diagnostic };
+  await sayWhatIsOffered(turn);
   return work.type === "compact" ? compactNow(turn) : converse(turn);
 }
 

@@ -2,13 +2,19 @@
 //
 // A call's arguments are validated before anything is recorded; from there the run's own `call` keeps the order of
 // approval, intent, effect and outcome. What was refused before that is the caller's to record.
+//
+// Grants decide about a call when it begins, and once more where a person was waited for: what they refuse is recorded
+// like any call, and nothing runs.
 
+import { decide, type Decision } from "@lichen/capability";
 import type { Call, Outcome, Run } from "@lichen/runtime";
 import type { CallBlock, Json, JsonObject } from "@lichen/wire";
-import { answersOf, askedOf } from "../asking.ts";
-import type { Tool, ToolContext, ToolSwitches } from "../tool.ts";
+import { type Answers, answersOf, askedOf } from "../asking.ts";
+import { errorOutcome, type Tool, type ToolContext, type ToolSwitches } from "../tool.ts";
 import { acceptedInput, confirmationOf, outcomeOfWork } from "../tool-call.ts";
 import { withoutSecrets } from "./diagnostic.ts";
+
+type Ask = ReturnType<NonNullable<ToolContext["askFor"]>>;
 
 /** A call by the assistant entry that asks for it. */
 export interface CallKey {
@@ -56,19 +62,23 @@ export class Toolbox {
   /** Runs one call; rejects where the run can go no further, throws `Refusal` where nothing ran. */
   async call(key: CallKey, tool: Tool, given: unknown): Promise<Outcome> {
     const input = acceptedInput(tool, given);
-    const confirm = confirmationOf(tool, input);
+    const decision = this.#decide(tool);
+    const confirm = decision.allowed ? confirmationOf(tool, input) : undefined;
     const call: Call = {
       assistant: key.assistant,
       index: key.block.index,
       callId: key.block.callId,
       name: tool.name,
       input,
-      label: tool.label,
-      replaySafe: tool.replaySafe ?? false,
+      // What is refused changes nothing; one that an earlier process began keeps its own label.
+      label: decision.allowed ? tool.label : "read",
+      replaySafe: decision.allowed && (tool.replaySafe ?? false),
       ...(confirm ? { confirm } : {}),
       check: (edited) => tool.parse(edited),
     };
     return this.#run.call(call, async (allowed, signal) => {
+      const now = decision.allowed ? this.#decide(tool) : decision;
+      if (!now.allowed) return errorOutcome(now.message);
       const asker = new Asker(this.#run, key);
       try {
         return await this.#execute(tool, allowed, this.#context(key, signal, asker));
@@ -78,11 +88,20 @@ export class Toolbox {
     });
   }
 
+  #decide({ grant, label }: Tool): Decision {
+    return grant === undefined ? { allowed: true } : decide(this.#run.access(), grant, label);
+  }
+
   async #execute(tool: Tool, input: JsonObject, context: ToolContext): Promise<Outcome> {
     const { signal } = context;
-    const outcome = await outcomeOfWork(signal, () =>
-      untilStopped(signal, async () => tool.execute(input, context)),
-    );
+    const work = async () => tool.execute(input, context);
+    const outcome = await outcomeOfWork(signal, async () => {
+      if (!tool.endsItself) return untilStopped(signal, work);
+      const result = await work();
+      // What a stopped tool still answers is no outcome.
+      signal.throwIfAborted();
+      return result;
+    });
     return this.withoutSecrets(outcome);
   }
 
@@ -111,7 +130,7 @@ export class Toolbox {
     return fresh;
   }
 
-  #context({ block }: CallKey, signal: AbortSignal, asker: Asker): ToolContext {
+  #context({ assistant, block }: CallKey, signal: AbortSignal, asker: Asker): ToolContext {
     const run = this.#run;
     const { agent, session, commandId } = run;
     return {
@@ -122,6 +141,10 @@ export class Toolbox {
       output: (text) =>
         run.partial({ tool: { index: block.index, name: block.name, output: text } }),
       ask: (questions, options) => asker.ask(questions, options),
+      askFor: (ordinal) => asker.askFor(ordinal),
+      program: () => run.program({ assistant, index: block.index }),
+      access: () => run.access(),
+      clean: async (text) => withoutSecrets(text, await this.#secrets()),
       sessionManager: {
         getSessionId: () => session,
         getHeader: () => ({ type: "session", id: session, cwd: this.#cwd }),
@@ -138,7 +161,8 @@ export class Toolbox {
 class Asker {
   readonly #run: Run;
   readonly #call: CallKey;
-  #asked = 0;
+  /** How many questions were asked, by the name of who asks. */
+  readonly #asked = new Map<string, number>();
   #isOver = false;
 
   constructor(run: Run, call: CallKey) {
@@ -151,28 +175,45 @@ class Asker {
     this.#isOver = true;
   }
 
-  readonly ask: ToolContext["ask"] = (questions, options) => {
-    const answers = this.#ask(questions, options);
-    // A tool that ends without its answer has nothing to hear of a stop.
-    answers.catch(() => undefined);
-    return answers;
-  };
+  readonly ask: ToolContext["ask"] = this.#asking();
 
-  readonly #ask: ToolContext["ask"] = async (given, options) => {
+  /** For a call of a program: its questions are known by its ordinal, so that no other call finds their answers. */
+  askFor(ordinal: number): Ask {
+    return this.#asking(ordinal);
+  }
+
+  #asking(ordinal?: number): Ask {
+    return (questions, options) => {
+      const answers = this.#ask(questions, options, ordinal);
+      // A tool that ends without its answer has nothing to hear of a stop.
+      answers.catch(() => undefined);
+      return answers;
+    };
+  }
+
+  async #ask(
+    given: Parameters<Ask>[0],
+    options: Parameters<Ask>[1],
+    ordinal: number | undefined,
+  ): Promise<Answers> {
     const { assistant, block } = this.#call;
     if (this.#isOver) throw new Error(`ask: the call of ${block.name} has ended.`);
     const { questions, json, description } = askedOf(given, options);
+    const name = `${assistant}/${block.index}/${ordinal === undefined ? "" : `program/${ordinal}/`}ask`;
+    const asked = this.#asked.get(name) ?? 0;
+    this.#asked.set(name, asked + 1);
     const answer = await this.#run.ask({
-      key: `${assistant}/${block.index}/ask/${this.#asked++}`,
+      key: `${name}/${asked}`,
       kind: "question",
       assistant,
       index: block.index,
+      ...(ordinal === undefined ? {} : { ordinal }),
       tool: block.name,
       questions: json,
       ...(description === undefined ? {} : { description }),
     });
     return answersOf(questions, answer);
-  };
+  }
 }
 
 function jsonWithoutSecrets(value: Json, secrets: readonly string[]): Json {

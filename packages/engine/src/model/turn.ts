@@ -3,7 +3,7 @@
 import type { Api, Message, Model, Tool as Declared } from "@earendil-works/pi-ai";
 import { createInitialSystemMessage } from "@earendil-works/pi-ai/utils/transcript";
 import type { EngineSession, Run, TranscriptEntry, Work } from "@lichen/runtime";
-import { Fault, type Reasoning } from "@lichen/wire";
+import { canonicalJson, Fault, type OfferedCapabilities, type Reasoning } from "@lichen/wire";
 import type { Tool } from "../tool.ts";
 import { contextOf, type Reader } from "./context.ts";
 import { diagnosticOf } from "./diagnostic.ts";
@@ -22,6 +22,8 @@ export interface Definition {
   /** `provider/id`; a session's own setting wins. */
   readonly model?: string;
   readonly reasoning?: Reasoning;
+  /** How `tools` offer the agent's capabilities; the session says so. */
+  readonly offered?: OfferedCapabilities;
 }
 
 export interface CompactionPolicy {
@@ -86,6 +88,14 @@ export async function openTurn(
       diagnostic: diagnosticOf(`The agent's definition cannot be used: ${reasonOf(error)}`),
     };
   }
+}
+
+/** Says in the session how its capabilities are offered, where that is not what it says already. */
+export async function sayWhatIsOffered({ definition, run }: Turn): Promise<void> {
+  const { offered: capabilities } = definition;
+  if (!capabilities) return;
+  if (canonicalJson(run.settings().capabilities) === canonicalJson(capabilities)) return;
+  await run.append([{ kind: "session.changed", data: { capabilities } }]);
 }
 
 /** The branch as the turn's model may read it. */

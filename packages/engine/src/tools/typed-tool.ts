@@ -9,12 +9,14 @@ export interface TypedTool<Input> {
   readonly description: string;
   readonly input: z.ZodType<Input>;
   readonly label: Label;
+  /** The key that grants name. */
+  readonly grant: string;
   readonly replaySafe?: boolean;
   execute(input: Input, context: ToolContext): unknown;
 }
 
 export function typedTool<Input>(tool: TypedTool<Input>): Tool {
-  const { name, description, input, label, replaySafe } = tool;
+  const { name, description, input, label, grant, replaySafe } = tool;
   const parse = (value: unknown): Input => {
     const parsed = input.safeParse(value);
     if (parsed.success) return parsed.data;
@@ -24,6 +26,7 @@ export function typedTool<Input>(tool: TypedTool<Input>): Tool {
     name,
     description,
     label,
+    grant,
     parameters: JsonObject.parse(z.toJSONSchema(input, { io: "input" })),
     ...(replaySafe === undefined ? {} : { replaySafe }),
     parse: (value) => JsonObject.parse(parse(value)),

@@ -13,6 +13,7 @@ import type {
   JsonObject,
   Label,
   ModelInfo,
+  OfferedCapabilities,
   Partial,
   Reasoning,
   Usage,
@@ -201,6 +202,8 @@ export interface Run extends EngineSession {
   settings(): {
     readonly model?: string;
     readonly reasoning?: Reasoning;
+    /** How an earlier run said that it offers the agent's capabilities. */
+    readonly capabilities?: OfferedCapabilities;
     readonly tools: readonly string[];
   };
   /** All that decides about this session's calls of capabilities, as it stands now: ask at each call, keep nothing. */

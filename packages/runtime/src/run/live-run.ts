@@ -139,9 +139,11 @@ export class LiveRun implements Run {
 
   settings(): ReturnType<Run["settings"]> {
     const row = this.#row();
+    const { model, reasoning, capabilities } = row.info;
     return {
-      ...(row.info.model === undefined ? {} : { model: row.info.model }),
-      ...(row.info.reasoning === undefined ? {} : { reasoning: row.info.reasoning }),
+      ...(model === undefined ? {} : { model }),
+      ...(reasoning === undefined ? {} : { reasoning }),
+      ...(capabilities === undefined ? {} : { capabilities }),
       tools: activatedTools(this.#sql, row.sid),
     };
   }

@@ -41,6 +41,7 @@ export function bashTool(options: BashOptions): Tool {
         .describe(`Seconds until it is stopped; ${defaultTimeoutSeconds} if left out`),
     }),
     label: "write",
+    grant: "shell",
     replaySafe: false,
     async execute({ command, timeout = defaultTimeoutSeconds }, context) {
       const output = new CappedOutput(maxOutputBytes);

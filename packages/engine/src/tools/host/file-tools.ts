@@ -36,6 +36,7 @@ export function readTool(guard: Guard): Tool {
       limit: z.int().min(1).optional().describe("How many lines to read"),
     }),
     label: "read",
+    grant: "files",
     async execute({ path, offset = 1, limit = maxLines }, { signal }) {
       await using file = await guard.openFile(path);
       const beginning = await firstBytes(file, 8_192);
@@ -74,6 +75,7 @@ export function writeTool(guard: Guard): Tool {
       "Write a whole file: makes it (and its folders) or replaces all of its content. Use edit to change a part of a file.",
     input: z.strictObject({ path: Path, content: z.string().describe("The whole content") }),
     label: "write",
+    grant: "files",
     replaySafe: false,
     async execute({ path, content }) {
       const { folder, name } = await guard.openParent(path);
@@ -111,6 +113,7 @@ export function editTool(guard: Guard): Tool {
         .min(1),
     }),
     label: "write",
+    grant: "files",
     replaySafe: false,
     execute({ path, edits }) {
       const place = guard.resolve(path);
@@ -151,6 +154,7 @@ export function lsTool(guard: Guard): Tool {
         .describe(`Names to list at most; ${maxListed} if left out`),
     }),
     label: "read",
+    grant: "files",
     async execute({ path = ".", limit = maxListed }) {
       await using folder = await guard.openFolder(path);
       const entries = await folder.entries();

@@ -46,6 +46,7 @@ export function grepTool(guard: Guard): Tool {
       limit: z.int().min(1).max(1_000).optional().describe("Matches at most; 100 if left out"),
     }),
     label: "read",
+    grant: "files",
     async execute(input, { signal }) {
       const request: SearchRequest = {
         type: "grep",
@@ -85,6 +86,7 @@ export function findTool(guard: Guard): Tool {
       limit: z.int().min(1).max(5_000).optional().describe("Names at most; 1,000 if left out"),
     }),
     label: "read",
+    grant: "files",
     async execute({ pattern, path = ".", limit = 1_000 }, { signal }) {
       const request: SearchRequest = { type: "find", path, glob: pattern, limit };
       return result(await search({ guard: guard.options(), request }, signal), "Nothing matches.");
