@@ -145,18 +145,26 @@ async function resourceMetadata(
   return undefined;
 }
 
-/** What the resource answers to who brings nothing. */
+/** What the resource answers to who brings nothing. An MCP server may only take what is posted, and is asked so then. */
 async function challengeOf(
   resource: URL,
   fetch: OauthFetch,
 ): Promise<{ readonly place?: string; readonly scopes?: readonly string[] }> {
-  const response = await fetch(resource.href, {
-    headers: { accept: "application/json, text/event-stream" },
-  }).catch((error: unknown) => {
-    // It may be a stream, or an address that only takes requests of another kind: it need not say anything here.
-    if (error instanceof AuthProblem && error.code === "unavailable") return undefined;
-    throw error;
-  });
+  const headers = { accept: "application/json, text/event-stream" };
+  const ask = (init: RequestInit): Promise<Response | undefined> =>
+    fetch(resource.href, init).catch((error: unknown) => {
+      // It may be a stream, or an address that only takes requests of another kind: it need not say anything here.
+      if (error instanceof AuthProblem && error.code === "unavailable") return undefined;
+      throw error;
+    });
+  const got = await ask({ headers });
+  const response = [400, 404, 405, 406].includes(got?.status ?? 0)
+    ? await ask({
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+      })
+    : got;
   const challenge = response?.status === 401 ? response.headers.get("www-authenticate") : null;
   const value = (name: string): string | undefined =>
     challenge?.match(new RegExp(`(?:^|[\\s,])${name}="([^"\\\\]{1,2000})"`, "i"))?.[1];

@@ -3,7 +3,7 @@
 //   A login's version rises with every change of its row, and stays when it is signed out.
 //   A lease's number rises whenever it changes hands; a write under an older number changes nothing.
 
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import * as z from "zod";
 import type {
   Lease,
@@ -63,6 +63,7 @@ export class AgentTokens implements TokenStore {
   readonly #db: DatabaseSync;
   readonly #agent: string;
   readonly #guarded: Guarded;
+  readonly #statements = new Map<string, StatementSync>();
 
   constructor(db: DatabaseSync, agent: string, guarded: Guarded) {
     this.#db = db;
@@ -219,11 +220,9 @@ export class AgentTokens implements TokenStore {
 
   /** Whether it was still the lease's to give. */
   #giveBack({ id, fence, owner }: Lease, failure: string | null): boolean {
-    const { changes } = this.#db
-      .prepare(
-        "update lease set owner = null, failure = ? where agent = ? and capability = ? and fence = ? and owner = ?",
-      )
-      .run(failure, this.#agent, id, fence, owner);
+    const { changes } = this.#statement(
+      "update lease set owner = null, failure = ? where agent = ? and capability = ? and fence = ? and owner = ?",
+    ).run(failure, this.#agent, id, fence, owner);
     return changes === 1;
   }
 
@@ -236,11 +235,21 @@ export class AgentTokens implements TokenStore {
   }
 
   #get(statement: string, id: string): unknown {
-    return this.#db.prepare(statement).get(this.#agent, id);
+    return this.#statement(statement).get(this.#agent, id);
   }
 
   /** Agent and capability are the first two arguments of every statement. */
   #run(statement: string, id: string, ...args: SQLInputValue[]): void {
-    this.#db.prepare(statement).run(this.#agent, id, ...args);
+    this.#statement(statement).run(this.#agent, id, ...args);
+  }
+
+  /** Prepared once: each call of a capability reads its login. */
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
   }
 }
