@@ -2,6 +2,8 @@
 //
 //   G3  A namespace that a capability has, or had, is never another's; who names nothing gets the connector's own hint.
 
+import type { AuthConfig } from "../auth/auth-config.ts";
+import { checkAuthConfig } from "../auth/check-auth-config.ts";
 import type { Connector } from "../connector.ts";
 import { hint } from "../connectors/nearest.ts";
 import type { JsonObject } from "../json.ts";
@@ -30,7 +32,7 @@ function sorted(value: JsonObject[string]): JsonObject[string] {
 /** The row that a request begins with. `rows`: all others. */
 export function requestedRow(
   request: AttachRequest,
-  made: { id: string; digest: string; at: number; factory: CapabilityFactory },
+  made: { id: string; digest: string; at: number; config: JsonObject },
   rows: readonly CapabilityRow[],
 ): CapabilityRow {
   const { description, grant } = request;
@@ -45,8 +47,8 @@ export function requestedRow(
   return {
     id: made.id,
     kind: request.kind,
-    config: checkedConfig(request, made.factory),
-    auth: cloned(request.auth ?? { type: "none" }),
+    config: made.config,
+    auth: checkedAuth(request),
     namespace: name,
     formerNamespaces: earlier ? formerNames(earlier, name) : [],
     description: description ?? "",
@@ -133,11 +135,20 @@ export function checkedId(id: string): string {
   );
 }
 
-function checkedConfig({ kind, config }: AttachRequest, factory: CapabilityFactory): JsonObject {
+function checkedAuth({ auth = { type: "none" } }: AttachRequest): AuthConfig {
+  const checked = checkAuthConfig(auth);
+  if ("auth" in checked) return cloned(checked.auth);
+  throw new RegistryError("invalid", `${checked.problem}.`);
+}
+
+/** The configuration as its kind stores it; refuses one that no connector can be made from. */
+export async function checkedConfig(
+  { kind, config }: AttachRequest,
+  factory: CapabilityFactory,
+): Promise<JsonObject> {
   const given = cloned(config ?? {});
-  if (!factory.check) return given;
   try {
-    return cloned(factory.check(given));
+    return factory.check ? cloned(await factory.check(given)) : given;
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     throw new RegistryError("invalid", `config of ${kind}: ${said}`, { cause: error });

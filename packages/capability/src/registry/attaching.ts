@@ -5,7 +5,8 @@
 
 import { OperationError } from "../failure.ts";
 import type { Operation } from "../operation.ts";
-import { activeRow, checkedId, requestedRow, requestText } from "./attach-plan.ts";
+import type { JsonObject } from "../json.ts";
+import { activeRow, checkedConfig, checkedId, requestedRow, requestText } from "./attach-plan.ts";
 import type { AttachRequest, CapabilityRow, Problem } from "./capability-row.ts";
 import { type Connections, detachedMessage } from "./connections.ts";
 import { moved } from "./lifecycle.ts";
@@ -53,7 +54,14 @@ export class Attaching {
         "invalid",
         `At most ${mostAtOnce} capabilities are attached at once: make it several batches.`,
       );
-    const { ids, fresh } = await this.#book.exclusive(() => this.#request(requests));
+    this.#connections.mustBeOpen();
+    const checked = await Promise.all(
+      requests.map(async (request) => ({
+        request,
+        config: await checkedConfig(request, this.#connections.factory(request.kind)),
+      })),
+    );
+    const { ids, fresh } = await this.#book.exclusive(() => this.#request(checked));
     const waits = ids.flatMap((id) => this.#openings.get(id)?.done ?? []);
     if (fresh.length > 0) waits.push(this.#open(fresh, "release"));
     await Promise.all(waits);
@@ -76,20 +84,19 @@ export class Attaching {
   }
 
   async #request(
-    requests: readonly AttachRequest[],
+    checked: readonly { readonly request: AttachRequest; readonly config: JsonObject }[],
   ): Promise<{ ids: string[]; fresh: CapabilityRow[] }> {
     this.#connections.mustBeOpen();
     const fresh: CapabilityRow[] = [];
     const ids: string[] = [];
-    for (const request of requests) {
-      const factory = this.#connections.factory(request.kind);
+    for (const { request, config } of checked) {
       const digest = this.#options.sha256(requestText(request));
       const id = this.#idOf(request);
       if (ids.includes(id))
         throw new RegistryError("conflict", `The batch names ${id} twice: give each its own id.`);
       ids.push(id);
       if (this.#isReplay(id, digest, request)) continue;
-      const made = { id, digest, at: this.#options.now(), factory };
+      const made = { id, digest, at: this.#options.now(), config };
       fresh.push(requestedRow(request, made, [...this.#book.rows(), ...fresh]));
     }
     if (fresh.length > 0) await this.#book.commit(fresh);

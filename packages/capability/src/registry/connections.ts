@@ -21,12 +21,16 @@ export interface ConnectionOptions {
 }
 
 const defaultOpenMs = 30_000;
+/** How long the end of a connector waits for its beginning. */
+const longestMakeMs = 5_000;
 
 export class Connections {
   readonly #options: ConnectionOptions;
   readonly #factories: ReadonlyMap<string, CapabilityFactory>;
   readonly #changed: (id: string) => void;
   readonly #live = new Map<string, Promise<LiveCapability>>();
+  /** Those of them that are there: a call takes no timer. */
+  readonly #ready = new Map<string, LiveCapability>();
   #isClosed = false;
 
   /** `changed`: a connector tells that it lends something else. */
@@ -56,15 +60,22 @@ export class Connections {
   }
 
   /** The open one; made anew after a restart, and where that failed before. */
-  of(row: CapabilityRow, signal?: AbortSignal): Promise<LiveCapability> {
+  of(row: CapabilityRow, signal?: AbortSignal): LiveCapability | Promise<LiveCapability> {
     this.mustBeOpen();
+    const ready = this.#ready.get(row.id);
+    if (ready) return ready;
     let made = this.#live.get(row.id);
     if (!made) {
       const begun = this.#make(row);
-      begun.catch(() => {
-        if (this.#live.get(row.id) === begun) this.#live.delete(row.id);
-      });
       this.#live.set(row.id, begun);
+      begun.then(
+        (live) => {
+          if (this.#live.get(row.id) === begun) this.#ready.set(row.id, live);
+        },
+        () => {
+          if (this.#live.get(row.id) === begun) this.#live.delete(row.id);
+        },
+      );
       made = begun;
     }
     const wanted = made;
@@ -95,14 +106,24 @@ export class Connections {
   /** From now on calls go to it. */
   keep(id: string, live: LiveCapability): void {
     this.#live.set(id, Promise.resolve(live));
+    this.#ready.set(id, live);
   }
 
   /** Ends what is open of a capability; running calls have `patienceMs` to end by themselves. */
   async end(id: string, reason: OperationError, patienceMs: number): Promise<void> {
     const live = this.#live.get(id);
     if (!live) return;
-    await live.then((it) => it.end(reason, patienceMs, (error) => this.report(error)), ignore);
-    if (this.#live.get(id) === live) this.#live.delete(id);
+    const { after } = this.#options;
+    const late = (): Error => new Error(`the connector of ${id} was not made in time to be ended`);
+    try {
+      const it = await within({ after, ms: longestMakeMs, late }, () => live);
+      await it.end(reason, patienceMs, (error) => this.report(error));
+    } catch {
+      void live.then((it) => this.drop(it), ignore);
+    }
+    if (this.#live.get(id) !== live) return;
+    this.#live.delete(id);
+    this.#ready.delete(id);
   }
 
   drop(live: LiveCapability): void {

@@ -14,7 +14,7 @@ export type ConnectorRow = Pick<
 export interface CapabilityFactory {
   readonly kind: string;
   /** Refuses (throws, with what to do instead) a configuration that no connector can be made from; answers it as it is stored. Does no I/O. */
-  check?(config: ConnectorRow["config"]): ConnectorRow["config"];
+  check?(config: ConnectorRow["config"]): ConnectorRow["config"] | Promise<ConnectorRow["config"]>;
   /**
    * Makes the connector; reaches no server yet where that can wait for `operations` or `call`. Its `namespace` and
    * `description` are read after `operations` has answered.

@@ -40,6 +40,7 @@ export interface RowStorage {
 export class RowBook {
   readonly #storage: RowStorage;
   readonly #rows = new Map<string, CapabilityRow>();
+  readonly #digests = new WeakMap<CapabilityRow, string>();
   #surface: Surface;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -106,19 +107,42 @@ export class RowBook {
     const visible = changed.filter((row) => this.#changesSurface(row)).map(({ id }) => id);
     if (visible.length === 0) return { rows: [...changed], surface: this.#surface };
     const revision = this.#surface.revision + 1;
-    const rows = changed.map((row) => (visible.includes(row.id) ? { ...row, revision } : row));
+    const rows = changed.map((row) =>
+      visible.includes(row.id) ? this.#revised(row, revision) : row,
+    );
     const all = new Map([
       ...this.#rows,
       ...rows.map((row): [string, CapabilityRow] => [row.id, row]),
     ]);
     const surface = buildSurface(all.values());
-    const digest = this.#storage.sha256(JSON.stringify([surface.namespaces, surface.renamed]));
+    const digest = this.#storage.sha256(
+      surface.namespaces.map(({ id }) => `${id} ${this.#seen(all.get(id))}`).join("\n"),
+    );
     return { rows, surface, event: { revision, digest, changed: visible, notices } };
+  }
+
+  #revised(row: CapabilityRow, revision: number): CapabilityRow {
+    const revised = { ...row, revision };
+    const digest = this.#digests.get(row);
+    if (digest !== undefined) this.#digests.set(revised, digest);
+    return revised;
   }
 
   #changesSurface(row: CapabilityRow): boolean {
     const before = this.#rows.get(row.id);
-    return seen(before) !== seen(row);
+    return this.#seen(before) !== this.#seen(row);
+  }
+
+  /** Digest of what the row adds to the surface; empty where that is nothing. Rows are large and never change. */
+  #seen(row: CapabilityRow | undefined): string {
+    const namespace = row && surfaceOf(row);
+    if (!namespace) return "";
+    const known = this.#digests.get(row);
+    if (known !== undefined) return known;
+    const text = JSON.stringify([namespace, row.formerNamespaces]);
+    const digest = this.#storage.sha256(text);
+    this.#digests.set(row, digest);
+    return digest;
   }
 
   #tell(event: SurfaceEvent): void {
@@ -131,9 +155,4 @@ export class RowBook {
       storage.report?.(error);
     }
   }
-}
-
-function seen(row: CapabilityRow | undefined): string {
-  const namespace = row && surfaceOf(row);
-  return namespace ? JSON.stringify([namespace, row.formerNamespaces]) : "";
 }

@@ -21,10 +21,8 @@ import {
 export interface CapabilityOptions {
   /** One for each kind that can be attached. */
   readonly factories: readonly CapabilityFactory[];
-  /** Where credentials come from, asked at every call; `authOf` says how the capability of an id authenticates. */
-  readonly resolver:
-    | AuthResolver
-    | ((authOf: (id: string) => AuthConfig | undefined) => AuthResolver);
+  /** Where credentials come from, asked at every call. */
+  readonly resolver: AuthResolver;
   /** How a capability's auth stands, for lists; `unknown` where this is left out. */
   readonly authState?: (id: string, auth: AuthConfig) => Promise<CapabilityAuth>;
   /** How long a server may take to be opened and to list what it lends; default 30,000 ms. */
@@ -48,10 +46,7 @@ export class CapabilityHost {
     this.#listeners.add(changed);
     this.registry = new Registry({
       factories,
-      resolver:
-        typeof resolver === "function"
-          ? resolver((id) => this.registry.list().find((row) => row.id === id)?.auth)
-          : resolver,
+      resolver,
       ...(openMs === undefined ? {} : { openMs }),
       ...(releaseMs === undefined ? {} : { releaseMs }),
       now: () => platform.now(),
