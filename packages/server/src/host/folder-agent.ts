@@ -10,8 +10,14 @@ import {
   type Tool,
 } from "@lichen/engine";
 import { createCodingTools, fileCredentials, openSandbox, type Sandbox } from "@lichen/engine/node";
-import type { Engine } from "@lichen/runtime";
+import type { AccessRules, Engine } from "@lichen/runtime";
 import { Fault } from "@lichen/wire";
+import {
+  connectionCredentials,
+  type NodeCapabilities,
+  nodeCapabilities,
+} from "../capabilities/host/node-capabilities.ts";
+import { Offer } from "../capabilities/host/offer.ts";
 import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
@@ -27,6 +33,10 @@ export interface FolderAgentOptions {
   readonly cwd?: string | undefined;
   /** Comes before the config's model. */
   readonly model?: string | undefined;
+  /** The agent's id in its store. */
+  readonly agentId: string;
+  /** Where the state lies, for what stands beside the store. */
+  readonly stateDir: string;
   /** Where the state lies: closed to the agent's tools. */
   readonly protectedPaths: readonly string[];
   readonly after: After;
@@ -44,6 +54,13 @@ export interface FolderAgent {
   readonly engine: Engine;
   readonly models: Models;
   readonly config: LichenConfig;
+  /** What the agent's capabilities are made from: to be adopted once the agent is attached. */
+  readonly capabilities: NodeCapabilities;
+  /** Its rules about calls of capabilities, as the folder has them now. */
+  readonly access: AccessRules;
+  /** Attaches what the folder declares; settles when all of it is attached, or known not to be had now. */
+  declare(): Promise<void>;
+  close(): Promise<void>;
   /** What the folder's reading found when it was opened. */
   readonly diagnostics: readonly Diagnostic[];
   /** What stands around `bash`; undefined where the agent has no coding tools. */
@@ -60,6 +77,16 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     join(place.dir, ".secrets"),
     join(cwd, ".secrets"),
   ]);
+  const capabilities = nodeCapabilities({
+    folder: place.dir,
+    agentId: options.agentId,
+    credentials: connectionCredentials(options.stateDir),
+    env: options.env,
+    protectedPaths: [...options.protectedPaths, join(place.dir, ".secrets")],
+    sandbox: () => walls.forPrograms(),
+    readOnly: () => opened?.readOnly ?? [place.dir],
+  });
+  const offer = new Offer(capabilities, options.after);
   let opened: AgentFolder | undefined;
   const folder = await AgentFolder.open(place.dir, {
     cwd,
@@ -90,7 +117,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
         modelsJson = now.modelsJson;
         endpoints = takeEndpoints(models, modelsJson);
       }
-      const diagnostics = [...endpoints, ...now.diagnostics];
+      const diagnostics = [...endpoints, ...now.diagnostics, ...offer.diagnostics];
       const found = JSON.stringify(diagnostics);
       if (found !== told) options.onDiagnostics?.(diagnostics);
       told = found;
@@ -107,8 +134,16 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
       models,
       after: options.after,
       definition: async () => {
-        const { instructions, tools } = await read();
-        return { system: instructions, tools, cwd, ...defaults() };
+        const { instructions, tools, connections } = await read();
+        const { directUpTo } = config.capabilities ?? {};
+        const offered = await offer.of({ connections, tools, directUpTo });
+        return {
+          system: instructions,
+          tools: [...tools, ...(offered?.tools ?? [])],
+          ...(offered && { offered: { offered: offered.offered, operations: offered.operations } }),
+          cwd,
+          ...defaults(),
+        };
       },
       defaults: async () => {
         await read();
@@ -120,6 +155,14 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
       engine,
       models,
       config,
+      capabilities,
+      // Until a config can be read again, the last one that worked decides.
+      access: () => accessOf(config),
+      declare: () => offer.declare(first.definition.connections),
+      close: async () => {
+        folder.close();
+        await offer.close();
+      },
       diagnostics: first.diagnostics,
       sandbox: () => walls.sandbox,
       model: () => options.model ?? config.model,
@@ -128,6 +171,15 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     folder.close();
     throw error;
   }
+}
+
+function accessOf({ access = {} }: LichenConfig): ReturnType<AccessRules> {
+  const { defaults, required, strict } = access;
+  return {
+    ...(defaults && { defaults }),
+    ...(required && { required }),
+    ...(strict === undefined ? {} : { strict }),
+  };
 }
 
 /** Takes a changed `models.json`; one that cannot be used is reported, and the former stays in use. */
@@ -177,21 +229,33 @@ class Walls {
     return this.#tools;
   }
 
+  /** What stands around the programs of connections: the same wall as around `bash`. */
+  async forPrograms(): Promise<Sandbox> {
+    return (this.sandbox ??= await this.#open(this.#mode ?? "auto"));
+  }
+
   async #make(
     mode: NonNullable<LichenConfig["sandbox"]>,
     readOnly: () => readonly string[],
   ): Promise<readonly Tool[]> {
-    // The places of all of this user's hosts. Where one cannot be made, an agent cannot make it either.
-    const shared = [hostsDir(), ...compileCaches()];
-    for (const path of shared) makeIfPossible(path);
-    const hide = [...shared, ...this.#secrets].filter((path) => !this.#states.includes(path));
-    this.sandbox = await openSandbox({ mode, mask: this.#states, hide, cwd: this.#cwd });
+    this.sandbox = await this.#open(mode);
     return createCodingTools({
       cwd: this.#cwd,
-      protectedPaths: [...this.#states, ...hide],
+      protectedPaths: [...this.#states, ...this.#hidden()],
       sandbox: this.sandbox,
       readOnly,
     });
+  }
+
+  #open(mode: NonNullable<LichenConfig["sandbox"]>): Promise<Sandbox> {
+    return openSandbox({ mode, mask: this.#states, hide: this.#hidden(), cwd: this.#cwd });
+  }
+
+  #hidden(): string[] {
+    // The places of all of this user's hosts. Where one cannot be made, an agent cannot make it either.
+    const shared = [hostsDir(), ...compileCaches()];
+    for (const path of shared) makeIfPossible(path);
+    return [...shared, ...this.#secrets].filter((path) => !this.#states.includes(path));
   }
 }
 

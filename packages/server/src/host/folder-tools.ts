@@ -15,7 +15,7 @@ export interface FolderTools {
   /** All of the agent, deferred ones too, each name once. */
   readonly tools: readonly Tool[];
   readonly diagnostics: readonly Diagnostic[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Throws a `Fault` where the folder cannot be used. */
@@ -27,6 +27,8 @@ export async function openFolderTools(
   const made = await openFolderAgent({
     dir: place.dir,
     cwd: place.cwd,
+    agentId,
+    stateDir,
     protectedPaths: [stateDir, hostsDir()],
     after: whileWorking,
     env,
@@ -38,10 +40,10 @@ export async function openFolderTools(
       cwd: place.cwd,
       tools: definition.tools,
       diagnostics,
-      close: () => made.folder.close(),
+      close: () => made.close(),
     };
   } catch (error) {
-    made.folder.close();
+    await made.close();
     throw error;
   }
 }

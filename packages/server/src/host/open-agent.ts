@@ -2,7 +2,7 @@
 
 import { dirname, resolve } from "node:path";
 import { createModelEngine, createModels, type Models, type Tool } from "@lichen/engine";
-import type { Agent, Engine, MetaRules } from "@lichen/runtime";
+import type { Agent, AgentOptions, Engine, MetaRules } from "@lichen/runtime";
 import { nodePlatform } from "@lichen/runtime/node";
 import { Fault, type Reasoning } from "@lichen/wire";
 import type { Hono } from "hono";
@@ -13,7 +13,7 @@ import { findAgent } from "../folder/host/find-agent.ts";
 import { toolSet } from "../folder/tool-set.ts";
 import { openFolderAgent } from "./folder-agent.ts";
 import { openStore } from "./open-store.ts";
-import { refuseStateInside } from "./state-dir.ts";
+import { refuseStateInside, stateDirOf } from "./state-dir.ts";
 import { whileWorking } from "./working-timer.ts";
 
 export interface StoreChoice {
@@ -77,12 +77,13 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
     });
     try {
       const agent = await store.owner.attach(source);
+      await source.attached?.(agent);
       const streams = new Streams((ms, wake) => platform.after(ms, wake));
       const log = ({ error }: { error: unknown }) => platform.report(error);
       const close = async (closing?: { patienceMs?: number }) => {
         streams.drain();
         await store.close(closing);
-        source.close();
+        await source.close();
       };
       return {
         agent,
@@ -95,18 +96,15 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
       throw error;
     }
   } catch (error) {
-    source.close();
+    await source.close();
     throw error;
   }
 }
 
-interface Source {
-  readonly agent: string;
-  readonly name: string;
-  readonly engine: Engine;
-  readonly model: () => string | undefined;
+interface Source extends AgentOptions {
   readonly approvalTtlMs?: number;
-  close(): void;
+  attached?(agent: Agent): Promise<void>;
+  close(): Promise<void>;
 }
 
 async function fromFolder(options: FolderChoice, path: string): Promise<Source> {
@@ -121,6 +119,9 @@ async function fromFolder(options: FolderChoice, path: string): Promise<Source> 
   const made = await openFolderAgent({
     dir: place.dir,
     cwd,
+    agentId: agentIdOf(place.dir),
+    // A store in memory has no place of its own for sign-ins.
+    stateDir: isKept ? dirname(path) : stateDirOf({ agentId: agentIdOf(place.dir) }),
     model: options.model ?? (env("LICHEN_MODEL") || undefined),
     protectedPaths: isKept ? [dirname(path)] : [],
     after: whileWorking,
@@ -133,8 +134,14 @@ async function fromFolder(options: FolderChoice, path: string): Promise<Source> 
     name: made.folder.name,
     engine: made.engine,
     model: () => made.model(),
+    capabilities: made.capabilities.options,
+    access: made.access,
     ...(expireAfterMs === undefined ? {} : { approvalTtlMs: expireAfterMs }),
-    close: () => made.folder.close(),
+    attached: async ({ capabilities }) => {
+      made.capabilities.adopt(capabilities);
+      made.declare().catch(options.report ?? warn);
+    },
+    close: () => made.close(),
   };
 }
 
@@ -163,7 +170,7 @@ function fromParts(options: PartsChoice): Source {
       }),
       defaults: async () => own,
     });
-  return { agent: name, name, engine, model: () => model, close: () => {} };
+  return { agent: name, name, engine, model: () => model, close: async () => {} };
 }
 
 function named(tool: Tool): { file: string; tool: Tool } {

@@ -56,6 +56,8 @@ export interface Host {
   readonly config: LichenConfig;
   readonly models: Models;
   readonly diagnostics: readonly Diagnostic[];
+  /** How its connections sign in. */
+  readonly auth: FolderAgent["capabilities"]["auth"];
   sandbox(): ReturnType<FolderAgent["sandbox"]>;
   /** The folder as it stands now. */
   load(): Promise<LoadedDefinition>;
@@ -97,6 +99,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const made = await openFolderAgent({
     dir: place.dir,
     cwd: place.cwd,
+    agentId,
+    stateDir,
     model,
     // The states of this user's other hosts hold tokens like this one's.
     protectedPaths: [stateDir, hostsDir()],
@@ -123,7 +127,12 @@ export async function openHost(options: HostOptions): Promise<Host> {
         name: made.folder.name,
         engine,
         model: () => made.model(),
+        capabilities: made.capabilities.options,
+        access: made.access,
       });
+      made.capabilities.adopt(agent.capabilities);
+      // Nobody waits for servers: a turn does, for a while.
+      made.declare().catch((error: unknown) => options.report(error));
       return {
         owner: store.owner,
         platform,
@@ -133,12 +142,13 @@ export async function openHost(options: HostOptions): Promise<Host> {
         config: made.config,
         models: made.models,
         diagnostics: made.diagnostics,
+        auth: made.capabilities.auth,
         sandbox: () => made.sandbox(),
         load: () => made.folder.load(),
         model: () => made.model(),
         close: async (closing) => {
           await store.close(closing);
-          made.folder.close();
+          await made.close();
         },
       };
     } catch (error) {
@@ -146,7 +156,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       throw error;
     }
   } catch (error) {
-    made.folder.close();
+    await made.close();
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { OauthFetch } from "../oauth-http.ts";
 import { signIn, type SignedIn, type SignInOptions, signOut } from "../sign-in.ts";
 import { openCredentials } from "./credentials-db.ts";
 import { listenForRedirect } from "./redirect-listener.ts";
-import { createSecrets } from "./secrets.ts";
+import { createSecrets, type Environment } from "./secrets.ts";
 
 export interface OpenAuthOptions {
   /** Of `credentials.db`: in the state directory, which no tool of the agent reads. Any process of this user may open it. */
@@ -18,7 +18,7 @@ export interface OpenAuthOptions {
   /** The agent's, for `.secrets/.env`. */
   readonly folder?: string | undefined;
   /** The host's variables, where secrets are looked for first. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Asked at each call. */
   readonly configOf: ConfigOf;
   readonly fetch?: OauthFetch;

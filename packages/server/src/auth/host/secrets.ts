@@ -8,9 +8,14 @@ import { parseEnv } from "node:util";
 import { Fault } from "@lichen/wire";
 import type { SecretOf } from "../connection-auth.ts";
 
+/** The host's variables, or the way to ask for one. */
+export type Environment =
+  | Readonly<Record<string, string | undefined>>
+  | ((name: string) => string | undefined);
+
 export interface SecretsOptions {
   /** A variable of the host goes first. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Of the agent. */
   readonly folder?: string | undefined;
 }
@@ -21,7 +26,7 @@ const where = ".secrets/.env";
 /** Throws a `Fault` where the file must not be read; undefined where nobody has set the secret. */
 export function createSecrets({ env, folder }: SecretsOptions): SecretOf {
   return async (name) => {
-    const set = Object.hasOwn(env, name) ? env[name] : undefined;
+    const set = variableOf(env, name);
     if (set !== undefined && set !== "") return set;
     if (folder === undefined) return undefined;
     const text = await readPrivate(join(folder, ".secrets", ".env"));
@@ -29,6 +34,11 @@ export function createSecrets({ env, folder }: SecretsOptions): SecretOf {
     const values = parseEnv(text);
     return Object.hasOwn(values, name) ? values[name] : undefined;
   };
+}
+
+function variableOf(env: Environment, name: string): string | undefined {
+  if (typeof env === "function") return env(name);
+  return Object.hasOwn(env, name) ? env[name] : undefined;
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {

@@ -10,6 +10,7 @@ import {
   type McpSdk,
   type ServerProgram,
 } from "@lichen/capability/connectors";
+import type { Sandbox } from "@lichen/engine/node";
 import { type ProgramPlace, StdioTransport } from "./stdio-transport.ts";
 
 export interface McpOnNodeOptions extends McpOptions {
@@ -19,7 +20,13 @@ export interface McpOnNodeOptions extends McpOptions {
   readonly path: string;
   /** HOME of a connection's program; left out, each has an empty one that is gone when it ends. */
   readonly home?: (connectionId: string) => string;
+  /** What stands around programs: the host's own places are closed to them. Left out, nothing does. */
+  readonly sandbox?: () => Promise<Pick<Sandbox, "wrap">>;
+  /** What programs may read and never change there. */
+  readonly readOnly?: () => readonly string[];
 }
+
+type Places = Pick<McpOnNodeOptions, "folder" | "path" | "home" | "sandbox" | "readOnly">;
 
 /** The `mcp` kind on Node. */
 export function mcpOnNode(options: McpOnNodeOptions): CapabilityFactory {
@@ -27,9 +34,7 @@ export function mcpOnNode(options: McpOnNodeOptions): CapabilityFactory {
 }
 
 /** The SDK's constructors, with programs that are started as `options` say. */
-export async function mcpSdk(
-  options: Pick<McpOnNodeOptions, "folder" | "path" | "home">,
-): Promise<McpSdk> {
+export async function mcpSdk(options: Places): Promise<McpSdk> {
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   return {
     Client,
@@ -39,10 +44,18 @@ export async function mcpSdk(
 }
 
 async function placeOf(
-  { connectionId, cwd = "." }: ServerProgram,
-  { folder, path, home }: Pick<McpOnNodeOptions, "folder" | "path" | "home">,
+  { connectionId, cwd: from = "." }: ServerProgram,
+  { folder, path, home, sandbox, readOnly = () => [] }: Places,
 ): Promise<ProgramPlace> {
-  const place = { path, cwd: resolve(folder, cwd) };
+  const cwd = resolve(folder, from);
+  const wall = await sandbox?.();
+  const place = {
+    path,
+    cwd,
+    ...(wall && {
+      wrap: (argv: readonly string[]) => wall.wrap(argv, { cwd, readOnly: readOnly() }),
+    }),
+  };
   if (home) return { ...place, home: home(connectionId), release: async () => {} };
   const empty = await mkdtemp(join(tmpdir(), "lichen-mcp-"));
   return {

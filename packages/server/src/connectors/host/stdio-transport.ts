@@ -13,6 +13,8 @@ export interface ProgramPlace {
   readonly path: string;
   readonly home: string;
   readonly cwd: string;
+  /** What runs a command in the wall around it; the command itself where there is none. */
+  wrap?(argv: readonly string[]): { readonly argv: readonly string[]; release(): void };
   /** Called once, when the program and its group are gone. */
   release(): Promise<void>;
 }
@@ -28,6 +30,7 @@ export class StdioTransport implements McpTransport {
   readonly #openPlace: () => Promise<ProgramPlace>;
   readonly #gone = Promise.withResolvers<void>();
   #place: ProgramPlace | undefined;
+  #wall: ReturnType<NonNullable<ProgramPlace["wrap"]>> | undefined;
   #child: ChildProcessWithoutNullStreams | undefined;
   #ending: string | undefined;
   #words = Buffer.alloc(0);
@@ -43,7 +46,8 @@ export class StdioTransport implements McpTransport {
     const { command, args, env } = this.#server;
     this.#place = await this.#openPlace();
     const { path, home, cwd } = this.#place;
-    const child = spawn(command, [...args], {
+    const [program = command, ...rest] = this.#walledIn([command, ...args]);
+    const child = spawn(program, rest, {
       cwd,
       env: { PATH: path, HOME: home, ...env },
       detached: true,
@@ -115,6 +119,11 @@ export class StdioTransport implements McpTransport {
     return words === "" ? `${this.#ending}.` : `${this.#ending}. Its last words: ${words}`;
   }
 
+  #walledIn(argv: readonly string[]): readonly string[] {
+    this.#wall = this.#place?.wrap?.(argv);
+    return this.#wall?.argv ?? argv;
+  }
+
   #hear(chunk: Buffer): void {
     let from = 0;
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
@@ -183,6 +192,7 @@ export class StdioTransport implements McpTransport {
     this.#place = undefined;
     this.#child = undefined;
     if (!place) return;
+    this.#wall?.release();
     await place.release();
     this.#gone.resolve();
     this.onclose?.();

@@ -1,0 +1,72 @@
+// What a turn's model is offered of the agent's capabilities, once everything that the folder declares is attached or
+// known not to be had now.
+
+import { type After, capabilityTools, type CapabilityTools, type Tool } from "@lichen/engine";
+import { createQuickJsExecutor, type QuickJsExecutor } from "@lichen/engine/node";
+import type { NamedConnection } from "../../folder/connection-set.ts";
+import type { Diagnostic } from "../../folder/definition.ts";
+import { Declared } from "../declared.ts";
+import type { NodeCapabilities } from "./node-capabilities.ts";
+
+/** What a turn waits for servers that are not there yet. */
+const patienceMs = 10_000;
+
+export interface Wanted {
+  readonly connections: readonly NamedConnection[];
+  /** The agent's other tools. */
+  readonly tools: readonly Tool[];
+  readonly directUpTo?: number | undefined;
+}
+
+export class Offer {
+  readonly #capabilities: NodeCapabilities;
+  readonly #after: After;
+  readonly #declared: Promise<Declared>;
+  #executor: QuickJsExecutor | undefined;
+  #wrong: readonly Diagnostic[] = [];
+
+  constructor(capabilities: NodeCapabilities, after: After) {
+    this.#capabilities = capabilities;
+    this.#after = after;
+    this.#declared = capabilities.adopted.then(({ registry }) => new Declared(registry));
+  }
+
+  /** What of the declared could not be attached, as far as it is known. */
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#wrong;
+  }
+
+  /** Begins to attach what is new; settles when all is as declared. */
+  async declare(connections: readonly NamedConnection[]): Promise<void> {
+    const declared = await this.#declared;
+    this.#wrong = await declared.sync(connections);
+  }
+
+  /** Undefined where the agent has no capabilities. */
+  async of(wanted: Wanted): Promise<CapabilityTools | undefined> {
+    await this.#bounded(this.declare(wanted.connections));
+    const { registry, source } = await this.#capabilities.adopted;
+    if (registry.list().length === 0) return undefined;
+    return capabilityTools({
+      source,
+      executor: (this.#executor ??= createQuickJsExecutor()),
+      taken: wanted.tools.map(({ name }) => name),
+      ...(wanted.directUpTo === undefined ? {} : { threshold: wanted.directUpTo }),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#executor?.close();
+    await this.#capabilities.close();
+  }
+
+  async #bounded(work: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#after(patienceMs, () => late.resolve());
+    try {
+      await Promise.race([work, late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+}
