@@ -5,6 +5,8 @@ import { cancelAbortContract } from "./cancel-abort.contract.ts";
 import { metadataContract } from "./metadata.contract.ts";
 import { oneSessionContract } from "./one-session.contract.ts";
 import { queueContract } from "./queue.contract.ts";
+import { capabilitiesContract } from "./capabilities.contract.ts";
+import { grantsContract } from "./grants.contract.ts";
 import { callsContract } from "./calls.contract.ts";
 import { programsContract } from "./programs.contract.ts";
 import { approvalsContract } from "./approvals.contract.ts";
@@ -32,6 +34,8 @@ export function coreContract(host: string, withSql: WithSql): void {
   oneSessionContract(host, withSql);
   steersContract(host, withSql);
   callsContract(host, withSql);
+  capabilitiesContract(host, withSql);
+  grantsContract(host, withSql);
   approvalsContract(host, withSql);
   programsContract(host, withSql);
   recoveryContract(host, withSql);

@@ -1,7 +1,14 @@
 // A stage for the owner's suites: one database of a host, one clock, and the lives of owners that follow each other.
 
 import type { Baseline, Command, CommandOf, Entry, Settlement } from "@lichen/wire";
-import type { Engine, MetaRules, Session, Sql } from "../src/index.ts";
+import type {
+  AccessRules,
+  CapabilityOptions,
+  Engine,
+  MetaRules,
+  Session,
+  Sql,
+} from "../src/index.ts";
 import { openOwner } from "../src/index.ts";
 import { type EngineScript, scriptedEngine } from "../src/testing/index.ts";
 import { Clock } from "./clock.ts";
@@ -13,6 +20,8 @@ export interface LifeOptions {
   readonly only?: string;
   readonly approvalTtlMs?: number;
   readonly meta?: MetaRules;
+  readonly capabilities?: CapabilityOptions;
+  readonly access?: AccessRules;
   /** Agents of this life; one called `a` by default. */
   readonly agents?: readonly string[];
 }
@@ -33,7 +42,7 @@ export class Stage {
 
   /** A further owner of the same store. Whoever lives already goes on living: `die` or `close` it first. */
   async open(options: LifeOptions = {}): Promise<Life> {
-    const { engine, agents = ["a"], ...rest } = options;
+    const { engine, agents = ["a"], capabilities, access, ...rest } = options;
     const life = new Life(
       this.sql,
       this.clock,
@@ -43,7 +52,9 @@ export class Stage {
     this.#lives.push(life);
     const owner = openOwner({ sql: life.sql, platform: life.platform, ...rest });
     life.begin(owner);
-    for (const agent of agents) life.meet(await owner.attach({ agent, engine: engineOf(engine) }));
+    const own = { ...(capabilities ? { capabilities } : {}), ...(access ? { access } : {}) };
+    for (const agent of agents)
+      life.meet(await owner.attach({ agent, engine: engineOf(engine), ...own }));
     return life;
   }
 

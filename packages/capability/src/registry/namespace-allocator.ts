@@ -19,7 +19,7 @@ export class NamespaceAllocator {
 
   /** A JavaScript identifier that reads like `preferred`: with a number behind it where another identity has that. */
   allocate(preferred: string, identity: string): string {
-    const name = freeName(identifierOf(preferred, "capability"), (tried) => {
+    const name = freeName(identifierOf(preferred, "connection"), (tried) => {
       const owner = this.ownerOf(tried);
       return !isReservedNamespace(tried) && (owner === undefined || owner === identity);
     });

@@ -23,6 +23,8 @@ export interface CapabilityOptions {
   readonly factories: readonly CapabilityFactory[];
   /** Where credentials come from, asked at every call. */
   readonly resolver: AuthResolver;
+  /** Told of each change, and first of those that an earlier process committed and did not come to tell. */
+  readonly changed?: (event: SurfaceEvent) => void;
   /** How a capability's auth stands, for lists; `unknown` where this is left out. */
   readonly authState?: (id: string, auth: AuthConfig) => Promise<CapabilityAuth>;
   /** How long a server may take to be opened and to list what it lends; default 30,000 ms. */
@@ -39,11 +41,12 @@ export class CapabilityHost {
   constructor(
     { sql, platform, writer }: Ground,
     aid: number,
-    { factories, resolver, openMs, releaseMs }: CapabilityOptions,
+    { factories, resolver, openMs, releaseMs, changed: first }: CapabilityOptions,
     changed: (event: SurfaceEvent) => void,
   ) {
     this.#report = (error) => platform.report(error);
     this.#listeners.add(changed);
+    if (first) this.#listeners.add(first);
     this.registry = new Registry({
       factories,
       resolver,
