@@ -36,11 +36,18 @@ export function asTrouble(error: unknown, server: string, ending?: string): Oper
       "auth_refused",
       `${server} refused the credentials of this connection: sign in again, or correct its secret.`,
     );
-  if (chain.some((one) => one.name === "InsufficientScopeError"))
+  const narrow = chain.find((one) => one.name === "InsufficientScopeError");
+  if (narrow) {
+    const scope = "requiredScope" in narrow ? narrow.requiredScope : undefined;
+    const wanted =
+      typeof scope === "string"
+        ? ` with the scopes "${plain(scope, 500)}" besides those it has`
+        : "";
     return told(
       "auth_insufficient_scope",
-      `${server} wants more rights than were granted: ${words}. Sign in again with the scopes it names.`,
+      `${server} wants more rights than were granted: sign in again${wanted}.`,
     );
+  }
   if (status !== undefined)
     return told(
       status >= 500 ? "unavailable" : `http_${status}`,

@@ -12,7 +12,7 @@ registerHooks({
 
 const { mcpOnNode } = await import("../../../src/connectors/host/mcp-on-node.ts");
 const factory = mcpOnNode({ folder: process.cwd(), path: process.env["PATH"] ?? "" });
-factory.check?.({ url: "http://127.0.0.1:1/" });
+await factory.check?.({ url: "http://127.0.0.1:1/" });
 const before = isLoaded;
 await factory.create(
   {
