@@ -7,7 +7,7 @@ import { hint } from "../nearest.ts";
 export type McpConfig = McpHttpConfig | McpProgramConfig;
 
 /** A server at an address, spoken to over streamable HTTP. */
-export interface McpHttpConfig {
+interface McpHttpConfig {
   readonly transport: "http";
   readonly url: string;
 }

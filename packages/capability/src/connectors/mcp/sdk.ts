@@ -12,12 +12,12 @@ export interface McpSdk {
   readonly startServer?: (server: ServerProgram) => McpTransport;
 }
 
-export interface ClientInfo {
+interface ClientInfo {
   readonly name: string;
   readonly version: string;
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   capabilities: { elicitation: { form: { applyDefaults: boolean } } };
   versionNegotiation: { mode: "auto" | "legacy" | { pin: string }; probe: { timeoutMs: number } };
   listChanged: { tools: { autoRefresh: boolean; debounceMs: number; onChanged: () => void } };
@@ -31,7 +31,7 @@ export type SchemaVerdict<T> =
   | { valid: true; data: T; errorMessage: undefined }
   | { valid: false; data: undefined; errorMessage: string };
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   onInsufficientScope: "throw";
 }
@@ -104,13 +104,13 @@ export interface McpClient {
   onerror?: ((error: Error) => void) | undefined;
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   signal: AbortSignal;
   timeout: number;
   prior?: { kind: "legacy" };
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   signal: AbortSignal;
   timeout: number;
   maxTotalTimeout?: number;

@@ -33,7 +33,11 @@ export function mcpOnNode(options: McpOnNodeOptions): CapabilityFactory {
   return mcpFactory(() => mcpSdk(options), options);
 }
 
-/** The SDK's constructors, with programs that are started as `options` say. */
+/**
+ * The SDK's constructors, with programs that are started as `options` say.
+ *
+ * @internal
+ */
 export async function mcpSdk(options: Places): Promise<McpSdk> {
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   return {
