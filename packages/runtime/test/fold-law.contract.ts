@@ -73,7 +73,17 @@ type Step =
   | { readonly does: "prompt"; readonly text: string; readonly delivery: "follow_up" | "steer" }
   | { readonly does: "line"; readonly size: number }
   | { readonly does: "cancel" | "answer" | "leaf"; readonly which: number }
-  | { readonly does: "abort" | "restart" | "title" | "compact" | "crash" | "drain" | "look" }
+  | {
+      readonly does:
+        | "abort"
+        | "restart"
+        | "title"
+        | "compact"
+        | "crash"
+        | "drain"
+        | "grant"
+        | "look";
+    }
   | { readonly does: "wait"; readonly turns: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -109,6 +119,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         "compact" as const,
         "crash" as const,
         "drain" as const,
+        "grant" as const,
       ),
     }),
   },
@@ -154,6 +165,8 @@ class Story {
         return void (await session.send({ type: "abort", requestId }));
       case "compact":
         return void (await session.send({ type: "compact", requestId }));
+      case "grant":
+        return session.deliverGrants({ version: this.#count, grants: { post: "read" } });
       case "title":
         return void (await session.change({ title: requestId, reasoning: "low" }));
       case "restart":

@@ -10,6 +10,7 @@ import type { EntryRow } from "../../../log/entry-log.ts";
 import { eidOf, seqOf, sidOf } from "../../../store/keys.ts";
 import type { SqlValue } from "../../../store/sql.ts";
 import { type Cell, cellAt, cellCount } from "./cells.ts";
+import { FoundCapabilities } from "./found-capabilities.ts";
 import type { Pages, Place } from "./pages.ts";
 
 export interface FoundSession {
@@ -60,6 +61,7 @@ export class FoundRows {
   readonly sessionNames = new Map<number, { aid: number; id: string }>();
   readonly sessionKeys = new Map<number, string>();
   readonly agentNames = new Map<number, string>();
+  readonly capabilities = new FoundCapabilities();
   schema: string | undefined;
   /** Sessions without a row of which an index says that they were deleted. */
   readonly deletedSids = new Set<number>();
@@ -129,6 +131,7 @@ export class FoundRows {
     if (rowid === undefined) this.#takeKeyed(values);
     else if (values.length === 9) this.#takeEntry(cell, at);
     else if (values.length === 14) this.#takeSession(rowid, values);
+    else if (values.length === 8) this.capabilities.takePart(values);
     else if (values.length === 6) this.#takeApproval(rowid, values);
     else if (values.length === 3) this.#takeAgentOrPart(rowid, values, at);
   }
@@ -157,6 +160,7 @@ export class FoundRows {
 
   #takeAgentOrPart(rowid: number, values: readonly SqlValue[], at: CellPlace): void {
     const [first, second, third] = values;
+    if (rowid < smallKeys) this.capabilities.takeGrants(rowid, values);
     if (first === null && isText(second) && isWhole(third) && rowid < smallKeys) {
       if (!this.agents.has(rowid)) this.agents.set(rowid, { name: second, createdAt: third });
       return;

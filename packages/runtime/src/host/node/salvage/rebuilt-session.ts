@@ -20,6 +20,7 @@ import {
 import type { EntryRow } from "../../../log/entry-log.ts";
 import { touchSearch } from "../../../log/search.ts";
 import { instant } from "../../../store/ground.ts";
+import { writeGrants } from "../../../session/grant-table.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../../../store/keys.ts";
 import type { Sql } from "../../../store/sql.ts";
 import { RebuiltApprovals } from "./rebuilt-approvals.ts";
@@ -79,6 +80,7 @@ export class RebuiltSession {
   readonly start: SessionStart;
   readonly commands = new Map<number, RebuiltCommand>();
   readonly programs = new RebuiltPrograms();
+  #grants: EntryData["grants.delivered"] | undefined;
   readonly #sql: Sql;
   readonly #lineage: Lineage;
   readonly #calls = new Map<string, RebuiltCall>();
@@ -213,6 +215,7 @@ export class RebuiltSession {
         call.started,
         call.outcome,
       );
+    if (this.#grants) writeGrants(this.#sql, sid, this.#grants);
     this.#approvals.write(this.#sql, sid, rest.approvalNames);
     this.programs.write(this.#sql, (command) => eidOf(sid, command));
     if (info.head > 0 && rest.deleted === 0) touchSearch(this.#sql, sid);
@@ -308,8 +311,10 @@ export class RebuiltSession {
         countStep(command, 0);
         this.#takeProgram(row, entry);
         break;
-      case "line":
       case "grants.delivered":
+        this.#grants = entry.data;
+        break;
+      case "line":
         break;
     }
   }

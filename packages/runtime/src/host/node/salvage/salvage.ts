@@ -67,6 +67,7 @@ export interface SalvageReport {
   readonly sessions: readonly SalvagedSession[];
   readonly blobs: { readonly kept: number; readonly lost: number };
   readonly requests: { readonly kept: number; readonly refused: number };
+  readonly capabilities: { readonly kept: number; readonly lost: number };
 }
 
 /**
@@ -201,6 +202,10 @@ class Copying implements Lineage {
     const sessions = this.#found
       .sids()
       .flatMap((sid) => this.#sql.transact(() => this.#copySession(sid)) ?? []);
+    const agents = new Set(this.#identities.agents.keys());
+    const capabilities = this.#sql.transact(() =>
+      this.#found.capabilities.writeCapabilities(this.#sql, agents),
+    );
     const blobs = copyBlobs(this.#sql, this.#found, this.#platform);
     const requests = this.#sql.transact(() =>
       copyRequests(this.#sql, this.#found, this.#identities, this.#kept),
@@ -215,6 +220,7 @@ class Copying implements Lineage {
       })),
       blobs: { kept: blobs.kept, lost: blobs.lost },
       requests,
+      capabilities,
     };
   }
 
@@ -267,6 +273,7 @@ class Copying implements Lineage {
       deleted,
       approvalNames: this.#found.approvalNames,
     });
+    if (deleted === 0) this.#found.capabilities.writeGrants(this.#sql, sid);
     return deleted === 0 ? { ...lost, ended } : undefined;
   }
 
