@@ -110,7 +110,9 @@ function operationsOf(
   access: Access | undefined,
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Json {
-  const rest = callable(namespace, access).filter(({ operation }) => operation.property > after);
+  const rest = callable(namespace, access)
+    .filter(({ operation }) => operation.property > after)
+    .sort((a, b) => (a.operation.property < b.operation.property ? -1 : 1));
   const shown = rest.slice(0, limit);
   const last = shown.at(-1);
   return {

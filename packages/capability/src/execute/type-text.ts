@@ -77,9 +77,27 @@ export class TypeWriter {
 
   #reference(pointer: string, depth: number, margin: string): string {
     const target = this.at(pointer);
-    if (target === undefined) return "unknown";
+    if (target === undefined || this.#isHollow(target)) return "unknown";
     const { name } = this.#options;
     return name ? this.#spent(name(pointer)) : this.write(target, depth + 1, margin);
+  }
+
+  /** Whether it is nothing but itself, by way of others: no type can be that. */
+  #isHollow(schema: Json): boolean {
+    const seen = new Set<Json>();
+    const open: Json[] = [schema];
+    for (let one = open.pop(); one !== undefined; one = open.pop()) {
+      if (!isObject(one)) continue;
+      const reference = textAt(one, "$ref");
+      const target = reference === undefined ? undefined : this.at(reference);
+      const parts = ["allOf", "oneOf", "anyOf"].flatMap((word) => listAt(one, word));
+      for (const next of target === undefined ? parts : [...parts, target]) {
+        if (next === schema) return true;
+        if (!seen.has(next)) open.push(next);
+        seen.add(next);
+      }
+    }
+    return false;
   }
 
   #enumeration(values: readonly Json[]): string {
@@ -119,8 +137,8 @@ export class TypeWriter {
     const rest = this.#rest(schema, depth, margin);
     if (members.length === 0)
       return rest === undefined
-        ? this.#spent("Record<string, unknown>")
-        : this.#spent(`Record<string, ${rest}>`);
+        ? this.#spent("{ [name: string]: unknown }")
+        : this.#spent(`{ [name: string]: ${rest} }`);
     const { comments } = this.#options;
     const inner = comments ? `${margin}  ` : margin;
     const lines: string[] = [];
@@ -161,11 +179,15 @@ export class TypeWriter {
     if (first.length === 0 || first.length > most.parts) {
       if (others === false && first.length === 0) return this.#spent("[]");
       const item = first.length === 0 ? next(others) : "unknown";
-      return this.#spent(/^[\w.]+$/.test(item) ? `${item}[]` : `Array<${item}>`);
+      return this.#spent(/^[\w.]+$/.test(item) ? `${item}[]` : `(${item})[]`);
     }
     const least = typeof schema["minItems"] === "number" ? schema["minItems"] : 0;
     const places = first.map((item, at) => `(${next(item)})${at < least ? "" : "?"}`);
-    if (others !== false) places.push(`...Array<${next(others)}>`);
+    if (others !== false) {
+      const rest = next(others);
+      // A compiler resolves such a rest at once, so one that leads back to its own type is refused.
+      places.push(`...${/^[a-z]+$/.test(rest) ? rest : "unknown"}[]`);
+    }
     return this.#spent(`[${places.join(", ")}]`);
   }
 
