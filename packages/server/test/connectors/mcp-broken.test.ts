@@ -81,6 +81,30 @@ describe("a connection that breaks", () => {
     expect(await server.operations(soon())).toHaveLength(1);
   });
 
+  it("[M11] is left by the next call only: one that is still under way ends as it would have", async () => {
+    const { promise: asked, resolve: nowAsked } = Promise.withResolvers<() => void>();
+    const { url, calls } = await byHand(
+      ({ method, params }, { result, raw }) => {
+        if (method !== "tools/call") return false;
+        if (params?.["name"] === "fail") raw.writeHead(503).end("busy");
+        else if (params?.["name"] === "slow") nowAsked(() => result(done));
+        else return false;
+        return true;
+      },
+      ["slow", "fail", "act"].map((name) => ({ name, inputSchema: { type: "object" } })),
+    );
+    const server = await connector({ url });
+    const slow = server.call("slow", {}, told().context);
+    const answer = await asked;
+    await expect(server.call("fail", {}, told().context)).rejects.toMatchObject({
+      code: "unavailable",
+    });
+    expect(await server.call("act", {}, told().context)).toBe("done");
+    expect(calls.filter((method) => method === "initialize")).toHaveLength(2);
+    answer();
+    expect(await slow).toBe("done");
+  });
+
   it("[M11] opens no second connection for calls that come at the same time", async () => {
     const { url, calls } = await byHand(() => false);
     const server = await connector({ url });
