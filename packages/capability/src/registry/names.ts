@@ -32,7 +32,7 @@ const reservedNamespaces = words(`
   false finally for from function get if implements import in instanceof interface let new null of package private
   protected public return set static super switch this throw true try typeof undefined using var void while with yield
   Infinity NaN globalThis global self window document
-  AggregateError Array ArrayBuffer AsyncFunction AsyncIterator Atomics BigInt BigInt64Array BigUint64Array Boolean Buffer
+  AggregateError AsyncDisposableStack DisposableStack DOMException Array ArrayBuffer AsyncFunction AsyncIterator Atomics BigInt BigInt64Array BigUint64Array Boolean Buffer
   DataView Date decodeURI decodeURIComponent encodeURI encodeURIComponent Error escape EvalError FinalizationRegistry
   Float16Array Float32Array Float64Array Function Generator Int16Array Int32Array Int8Array InternalError isFinite isNaN
   Iterator JSON Map Math Number Object parseFloat parseInt performance Promise Proxy queueMicrotask RangeError

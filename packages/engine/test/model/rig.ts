@@ -4,7 +4,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, openOwner, type Owner, type Session } from "@lichen/runtime";
+import {
+  type Agent,
+  type AgentOptions,
+  openOwner,
+  type Owner,
+  type Session,
+} from "@lichen/runtime";
 import { nodePlatform, openSql, type SqlFile } from "@lichen/runtime/node";
 import type {
   Command,
@@ -44,6 +50,9 @@ export interface RigOptions {
   readonly wire?: Wire;
   readonly script?: readonly Step[];
   readonly tools?: readonly Tool[];
+  /** Asked for at each run. */
+  readonly define?: () => Partial<Definition>;
+  readonly access?: AgentOptions["access"];
   readonly system?: string;
   readonly reasoning?: Definition["reasoning"];
   readonly model?: JsonObject;
@@ -103,6 +112,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       cwd: folder,
       model: options.spec ?? "scripted/scripted-1",
       ...(options.reasoning ? { reasoning: options.reasoning } : {}),
+      ...options.define?.(),
     }),
     ...options.engine,
   });
@@ -150,7 +160,10 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     const { approvalTtlMs } = options;
     const ttl = approvalTtlMs === undefined ? {} : { approvalTtlMs };
     owner = openOwner({ sql: store.sql, platform, ...ttl });
-    agent = await owner.attach({ agent: "tester", engine });
+    agent = await owner.attach({
+      ...{ agent: "tester", engine },
+      ...(options.access ? { access: options.access } : {}),
+    });
     rig.session = agent.session("s");
   };
   const shut = async () => {
