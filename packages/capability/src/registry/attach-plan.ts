@@ -1,6 +1,6 @@
 // From a request to a row: what is checked before anything is stored, and what a row begins with.
 //
-//   G3  A namespace that a capability has, or had, is never another's; who names nothing gets the connector's own hint.
+//   G16 A namespace that a capability has, or had, is never another's; who names nothing gets the connector's own hint.
 
 import type { AuthConfig } from "../auth/auth-config.ts";
 import { checkAuthConfig } from "../auth/check-auth-config.ts";

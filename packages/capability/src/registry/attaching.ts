@@ -183,7 +183,9 @@ export class Attaching {
       }
     }
     if (failure) return this.#deny(asked, failure);
-    await this.#book.commit(next);
+    // A server that is still away says nothing new.
+    const changed = next.filter((row) => !isSame(this.#book.get(row.id)!, row));
+    if (changed.length > 0) await this.#book.commit(changed);
     for (const { id, state } of next) {
       const it = asked.get(id)!;
       if ("live" in it && state === "active") this.#connections.keep(id, it.live);
@@ -221,6 +223,10 @@ export class Attaching {
     if (denied.length > 0) await this.#book.commit(denied);
     throw attachFailed(row, problem, cause);
   }
+}
+
+function isSame(a: CapabilityRow, b: CapabilityRow): boolean {
+  return a.state === b.state && JSON.stringify(a.problem) === JSON.stringify(b.problem);
 }
 
 export function problemOf(error: unknown): Problem {

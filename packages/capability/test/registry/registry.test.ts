@@ -1,7 +1,7 @@
 // What an agent may call: the lifecycle, batches, restarts, and the end of what is detached.
 
 import { expect, test } from "vitest";
-import type { CapabilityRow, CapabilityState } from "../../src/index.ts";
+import type { CapabilityFactory, CapabilityRow, CapabilityState } from "../../src/index.ts";
 import { OperationError, Registry } from "../../src/index.ts";
 import { away, codeOf, context, Host, read, Server, settle, wish, write } from "./host.ts";
 
@@ -283,6 +283,43 @@ test("[G8] what is detached while it is being attached is never attached", async
   expect(registry.list()).toEqual([]);
   expect(host.events).toEqual([]);
   expect(server.closed).toBe(1);
+});
+
+test("[G8] a call that still waits for its connector when that is detached is never made", async () => {
+  const host = new Host();
+  const server = host.server("a");
+  await (await host.open()).attach(wish("a", { id: "a" }));
+  const gate = Promise.withResolvers<void>();
+  const made = host.factory();
+  const factory: CapabilityFactory = {
+    kind: made.kind,
+    create: async (row, resolver) => {
+      await gate.promise;
+      return made.create(row, resolver);
+    },
+  };
+  const registry = await host.open({ factories: [factory] });
+  const call = codeOf(registry.call("a", "act", {}, context));
+  await settle();
+  const detached = registry.detach("a");
+  await settle();
+  gate.resolve();
+  expect(await call).toBe("detached");
+  await detached;
+  expect([server.calls, host.rows()[0]!.state]).toEqual([[], "released"]);
+});
+
+test("[G4] a server that stays away is written down once, not at every try", async () => {
+  const host = new Host();
+  host.server("a").down = away;
+  const registry = await host.open();
+  await registry.attach(wish("a", { id: "a", keep: true }));
+  const writes = host.writes;
+  await host.pass(3_600_000);
+  expect(host.writes).toBe(writes);
+  expect(host.named("a").listed).toBeLessThan(30);
+  await registry.close();
+  expect(host.timers).toEqual([]);
 });
 
 test("[G9] what a crash left half done is finished at the next start", async () => {
