@@ -8,6 +8,8 @@ export {
   type CreateAgentOptions,
   type InvokableAgent,
 } from "./create-agent.ts";
+export { type OpenAuth, openAuth } from "../auth/host/open-auth.ts";
+export { connectionAuthOf, connectionCredentials } from "../capabilities/host/node-capabilities.ts";
 export { type FolderTools, openFolderTools } from "./folder-tools.ts";
 export { type Host, type HostOptions, locateHost, openHost } from "./open-host.ts";
 export {

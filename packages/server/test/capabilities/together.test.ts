@@ -102,7 +102,7 @@ test("[D40] one program uses MCP servers over stdio and HTTP, files, a memory an
 }, 120_000);
 
 async function scripted(
-  script: Parameters<typeof startScriptedProvider>[0]["script"],
+  script: NonNullable<Parameters<typeof startScriptedProvider>[0]>["script"],
 ): Promise<ScriptedProvider> {
   const provider = await startScriptedProvider({ script });
   onTestFinished(() => provider.close());

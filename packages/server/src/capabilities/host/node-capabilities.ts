@@ -42,7 +42,7 @@ export function nodeCapabilities(options: NodeCapabilitiesOptions): NodeCapabili
   let own: Capabilities | undefined;
   const configOf = (id: string): ConnectionAuth | undefined => {
     const row = own?.registry.list().find((it) => it.id === id);
-    return row && { auth: row.auth, resource: resourceOf(row), name: row.namespace };
+    return row && connectionAuthOf(row);
   };
   let opening: Promise<OpenAuth> | undefined;
   const auth = () => (opening ??= open(options, configOf));
@@ -116,10 +116,18 @@ async function load(
   return new Map(factories.map((factory) => [factory.kind, factory]));
 }
 
-/** Where calls of a capability go: what its tokens are good for. */
-function resourceOf({ kind, config }: ConnectorRow): string | undefined {
+/** What a capability's auth is made from. Its tokens are good for where its calls go, and nowhere else. */
+export function connectionAuthOf({
+  kind,
+  config,
+  auth,
+  namespace,
+}: Pick<ConnectorRow, "kind" | "config" | "auth" | "namespace">): ConnectionAuth {
   const places = kind === "mcp" ? [config["url"]] : [config["baseUrl"], config["spec"]];
-  return places.find((it): it is string => typeof it === "string" && /^https?:/i.test(it));
+  const resource = places.find(
+    (it): it is string => typeof it === "string" && /^https?:/i.test(it),
+  );
+  return { auth, resource, name: namespace };
 }
 
 /** How an auth is set up and how it stands, without a secret. */
