@@ -138,7 +138,9 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
         const { directUpTo } = config.capabilities ?? {};
         const offered = await offer.of({ connections, tools, directUpTo });
         return {
-          system: instructions,
+          system: [instructions, ...(offered?.instructions ? [offered.instructions] : [])].join(
+            "\n\n",
+          ),
           tools: [...tools, ...(offered?.tools ?? [])],
           ...(offered && { offered: { offered: offered.offered, operations: offered.operations } }),
           cwd,

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { type ScriptedProvider, startScriptedProvider } from "@lichen/engine/testing";
+import { type ScriptedProvider, startScriptedProvider, type Step } from "@lichen/engine/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { openAgent } from "../../src/host/open-agent.ts";
 import { collect } from "../../src/invoke/collect.ts";
@@ -96,14 +96,14 @@ test("[D40] one program uses MCP servers over stdio and HTTP, files, a memory an
   expect(service.tokens).toEqual(["Bearer canary-first", "Bearer canary-second"]);
   const info = await opened.agent.session("s").info();
   expect(info.capabilities).toMatchObject({ offered: "execute" });
+  // The model knows what there is, and how much of it, in a few lines.
+  expect(provider.requests[0]?.system).toMatch(/- github \(1\d\d\d operations\)/);
   // No token is in the log, in a prompt, or in an answer.
   const told = JSON.stringify([await opened.agent.session("s").read(), provider.requests, answer]);
   expect(told).not.toContain("canary-");
 }, 120_000);
 
-async function scripted(
-  script: NonNullable<Parameters<typeof startScriptedProvider>[0]>["script"],
-): Promise<ScriptedProvider> {
+async function scripted(script: readonly Step[]): Promise<ScriptedProvider> {
   const provider = await startScriptedProvider({ script });
   onTestFinished(() => provider.close());
   return provider;

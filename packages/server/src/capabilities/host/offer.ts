@@ -1,6 +1,7 @@
 // What a turn's model is offered of the agent's capabilities, once everything that the folder declares is attached or
 // known not to be had now.
 
+import { namespacesText } from "@lichen/capability/execute";
 import { type After, capabilityTools, type CapabilityTools, type Tool } from "@lichen/engine";
 import { createQuickJsExecutor, type QuickJsExecutor } from "@lichen/engine/node";
 import type { NamedConnection } from "../../folder/connection-set.ts";
@@ -16,6 +17,11 @@ export interface Wanted {
   /** The agent's other tools. */
   readonly tools: readonly Tool[];
   readonly directUpTo?: number | undefined;
+}
+
+export interface Offered extends CapabilityTools {
+  /** What the model is told beside its tools. */
+  readonly instructions?: string;
 }
 
 export class Offer {
@@ -43,16 +49,20 @@ export class Offer {
   }
 
   /** Undefined where the agent has no capabilities. */
-  async of(wanted: Wanted): Promise<CapabilityTools | undefined> {
+  async of(wanted: Wanted): Promise<Offered | undefined> {
     await this.#bounded(this.declare(wanted.connections));
     const { registry, source } = await this.#capabilities.adopted;
     if (registry.list().length === 0) return undefined;
-    return capabilityTools({
+    const tools = capabilityTools({
       source,
       executor: (this.#executor ??= createQuickJsExecutor()),
       taken: wanted.tools.map(({ name }) => name),
       ...(wanted.directUpTo === undefined ? {} : { threshold: wanted.directUpTo }),
     });
+    if (tools.offered === "direct") return tools;
+    const services = namespacesText(source.surface());
+    if (services === "") return tools;
+    return { ...tools, instructions: `# Services\n\nPrograms of execute reach:\n\n${services}` };
   }
 
   async close(): Promise<void> {
