@@ -16,6 +16,7 @@ import { invokeFigure } from "./invoke.ts";
 import { longSessionFigure } from "./long-session.ts";
 import { memoryFigure } from "./memory.ts";
 import { recoveryFigure } from "./recovery.ts";
+import { sandboxFigure } from "./sandbox.ts";
 import { startupFigure } from "./startup.ts";
 import { fanOutFigure } from "./watch-fan-out.ts";
 import { type BenchContext, type Figure, isMet, type Reading } from "./figure.ts";
@@ -31,6 +32,7 @@ const figures: readonly Figure[] = [
   recoveryFigure,
   clientFigure,
   chatFigure,
+  sandboxFigure,
 ];
 
 const { values } = parseArgs({

@@ -32,14 +32,19 @@ interface Compiled {
   readonly engine: string;
 }
 
+/** What a thread says of its program. */
+export type Said = Exclude<FromSandbox, { readonly type: "ready" }>;
+
 /** A thread in the hands of one program. */
 export class Seat {
   readonly engine: string;
   readonly #worker: Worker;
   readonly #stop: Int32Array<SharedArrayBuffer>;
   #isDead = false;
+  /** Settles when programs can be run here; rejects where that will never be. */
+  readonly ready: Promise<void>;
   /** Takes what the sandbox says. */
-  onMessage: (message: FromSandbox) => void = ignore;
+  onMessage: (message: Said) => void = ignore;
   /** Told once when the thread ends without being asked to. */
   onDeath: () => void = ignore;
 
@@ -56,8 +61,16 @@ export class Seat {
       stdout: true,
     });
     this.#worker.unref();
-    this.#worker.on("message", (message: FromSandbox) => this.onMessage(message));
+    const ready = Promise.withResolvers<void>();
+    this.ready = ready.promise;
+    // Whoever waits for it hears of it; nobody else need.
+    this.ready.catch(ignore);
+    this.#worker.on("message", (message: FromSandbox) => {
+      if (message.type === "ready") ready.resolve();
+      else this.onMessage(message);
+    });
     const died = () => {
+      ready.reject(new Error("A sandbox's thread could not be started."));
       if (this.#isDead) return;
       this.#isDead = true;
       this.onDeath();
@@ -122,6 +135,7 @@ export class Pool {
     }
     seat ??= new Seat(compiled, this.#options.limits);
     seat.hold();
+    await seat.ready;
     return seat;
   }
 
@@ -139,13 +153,9 @@ export class Pool {
     const compiled = await this.compiled();
     while (!this.#isClosed && this.#spares.length < this.#options.spares) {
       const seat = new Seat(compiled, this.#options.limits);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      seat.onMessage = () => resolve();
-      seat.onDeath = resolve;
       seat.hold();
-      await promise;
+      await seat.ready;
       seat.letGo();
-      if (seat.isDead) return;
       this.#keep(seat);
     }
   }

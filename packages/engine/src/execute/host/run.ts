@@ -10,8 +10,8 @@ import type { Json } from "@lichen/capability";
 import type { Bindings, ExecuteOptions, Execution, Journal } from "@lichen/capability/execute";
 import type { Limits } from "../limits.ts";
 import { failureOf, isProgramEnd, outcomeOf } from "../outcome.ts";
-import type { Ask, Ending, FromSandbox, Names, Outcome } from "../protocol.ts";
-import type { Seat } from "./pool.ts";
+import type { Ask, Ending, Names, Outcome } from "../protocol.ts";
+import type { Said, Seat } from "./pool.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
 type Result = Execution["result"];
@@ -159,10 +159,8 @@ export class Run {
     return { seed, clock: Math.trunc(clock), names: this.#names };
   }
 
-  #hear(message: FromSandbox): void {
+  #hear(message: Said): void {
     switch (message.type) {
-      case "ready":
-        return;
       case "printed":
         this.#printed += message.text;
         return this.#given.options.output?.(this.#printed);
@@ -404,10 +402,7 @@ export class Run {
     if (isOwn) return this.#conclude();
     this.#isStopped = true;
     this.#watch.pause();
-    this.#grace = setTimeout(
-      () => this.#guarded(() => this.#conclude(true)),
-      this.#given.limits.graceMs,
-    );
+    this.#startGrace();
     const reason: unknown = this.#given.options.signal?.reason;
     if (result.ok || result.reason !== "aborted") this.#snapshotAt = this.#delivered;
     this.#stop.abort(reason ?? new Error(result.ok ? "The program has ended." : result.message));
@@ -417,6 +412,23 @@ export class Run {
     else if (this.#guest === "busy") this.#seat?.interrupt();
     if (this.#guest === "idle") this.#stoppedIdle();
     else this.#conclude();
+  }
+
+  /** The code has ended, and nobody is asked any longer for calls that it did not await. */
+  #withdraw(): void {
+    const names = [...this.#calls.values()].filter(({ outcome }) => !outcome);
+    this.#printed += `[Not awaited, and withdrawn while a person was asked: ${names.map(({ ask }) => nameOf(ask)).join(", ")}.]\n`;
+    this.#isStopped = true;
+    this.#watch.pause();
+    this.#startGrace();
+    this.#stop.abort(new Error("The program has ended."));
+  }
+
+  #startGrace(): void {
+    this.#grace = setTimeout(
+      () => this.#guarded(() => this.#conclude(true)),
+      this.#given.limits.graceMs,
+    );
   }
 
   /** The guest is idle and goes no further: a last snapshot, where a later run may go on from it. */
@@ -442,7 +454,12 @@ export class Run {
     if (this.#isOver || !result || (this.#isSeating && !isLate)) return;
     const isQuiet = this.#guest === "idle" || this.#guest === "away";
     const areSettled = [...this.#calls.values()].every(({ outcome }) => outcome);
-    if (!isLate && !(isQuiet && areSettled)) return this.#isStopped ? undefined : this.#count();
+    if (!isLate && !(isQuiet && areSettled)) {
+      if (this.#isStopped) return;
+      this.#count();
+      if (isQuiet && this.#allWait()) this.#withdraw();
+      return;
+    }
     this.#isOver = true;
     this.#leave(isQuiet && (result.ok || result.reason !== "limit"));
     const failure = this.#failure;
