@@ -28,11 +28,16 @@ export class LiveCapability {
   /** Runs one call; rejects when its signal fires or the capability ends, however long the connector goes on. */
   async call(operation: string, input: JsonObject, context: CallContext): Promise<unknown> {
     this.#abort.signal.throwIfAborted();
-    const signal = AbortSignal.any([context.signal, this.#abort.signal]);
-    signal.throwIfAborted();
+    context.signal.throwIfAborted();
+    const own = new AbortController();
+    const { signal } = own;
     const stopped = Promise.withResolvers<never>();
-    const stop = (): void => stopped.reject(signal.reason);
-    signal.addEventListener("abort", stop);
+    const ends = [context.signal, this.#abort.signal];
+    const stop = (): void => {
+      own.abort(ends.find(({ aborted }) => aborted)!.reason);
+      stopped.reject(signal.reason);
+    };
+    for (const end of ends) end.addEventListener("abort", stop);
     const begun = (async () => this.connector.call(operation, input, { ...context, signal }))();
     const tracked = begun.catch(ignore).then(() => void this.#calls.delete(tracked));
     this.#calls.add(tracked);
@@ -44,7 +49,7 @@ export class LiveCapability {
       if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
       throw error;
     } finally {
-      signal.removeEventListener("abort", stop);
+      for (const end of ends) end.removeEventListener("abort", stop);
     }
   }
 

@@ -14,7 +14,7 @@ import { hint } from "../connectors/nearest.ts";
 import { OperationError } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
 import type { CapabilitySource, SourceContext } from "../surface/source.ts";
-import type { Surface } from "../surface/surface.ts";
+import type { Surface, SurfaceOperation } from "../surface/surface.ts";
 import { activeRow } from "./attach-plan.ts";
 import { attachFailed, Attaching, type AttachingOptions, problemOf } from "./attaching.ts";
 import type {
@@ -46,6 +46,7 @@ export class Registry implements CapabilitySource {
   readonly #connections: Connections;
   readonly #attaching: Attaching;
   readonly #retries: Retries;
+  readonly #operations = new WeakMap<object, Map<string, SurfaceOperation>>();
 
   constructor(options: RegistryOptions) {
     this.#options = options;
@@ -184,7 +185,7 @@ export class Registry implements CapabilitySource {
   }
 
   async #put(before: CapabilityRow, after: CapabilityRow): Promise<CapabilityRow> {
-    if (JSON.stringify(before) === JSON.stringify(after)) return before;
+    if (isSameRow(before, after)) return before;
     return (await this.#book.commit([after]))[0]!;
   }
 
@@ -197,7 +198,7 @@ export class Registry implements CapabilitySource {
     return this.#book.exclusive(async () => {
       const before = this.show(name);
       const { row, notices } = changedRow(before, changes, this.#book.rows());
-      if (JSON.stringify(before) === JSON.stringify(row)) return before;
+      if (isSameRow(before, row)) return before;
       return (await this.#book.commit([row], notices))[0]!;
     });
   }
@@ -210,15 +211,12 @@ export class Registry implements CapabilitySource {
     context: SourceContext,
   ): Promise<unknown> {
     const row = this.#callable(id);
-    const called =
-      row.operations.find(({ name }) => name === operation) ??
-      row.operations.find(({ property }) => property === operation);
+    const called = this.#operation(row, operation);
     if (!called) throw unknownOperation(row, operation);
     const live = await this.#connections.of(row, context.signal);
     // It may have been detached, or lend something else, meanwhile.
     const now = this.#callable(row.id);
-    if (!now.operations.some(({ name }) => name === called.name))
-      throw unknownOperation(now, operation);
+    if (now !== row && !this.#operation(now, called.name)) throw unknownOperation(now, operation);
     return live.call(called.name, input, {
       ...context,
       resolve: async () => {
@@ -226,6 +224,17 @@ export class Registry implements CapabilitySource {
         return this.#options.resolver.resolve({ id: row.id }, context.signal);
       },
     });
+  }
+
+  /** By its own name, or else its property. */
+  #operation({ operations }: CapabilityRow, called: string): SurfaceOperation | undefined {
+    let known = this.#operations.get(operations);
+    if (!known) {
+      known = new Map(operations.map((it) => [it.property, it]));
+      for (const it of operations) known.set(it.name, it);
+      this.#operations.set(operations, known);
+    }
+    return known.get(called);
   }
 
   /** The attached one of this name, or what is said to who calls it. */
@@ -271,6 +280,19 @@ export class Registry implements CapabilitySource {
     this.#attaching.close(stopping());
     await this.#connections.close(stopping());
   }
+}
+
+/** What a row lends is large: it is another one only where it was made anew. */
+function isSameRow(
+  { operations, formerProperties, ...a }: CapabilityRow,
+  { operations: lent, formerProperties: former, ...b }: CapabilityRow,
+): boolean {
+  if (operations !== lent || formerProperties !== former) return false;
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+}
+
+function sorted(row: object): [string, unknown][] {
+  return Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function isMany<T>(given: T | readonly T[]): given is readonly T[] {
