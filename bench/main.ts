@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { admissionFigure } from "./admission.ts";
 import { chatFigure } from "./chat-paint.ts";
 import { clientFigure } from "./client-events.ts";
+import { doorFigure } from "./door.ts";
 import { invokeFigure } from "./invoke.ts";
 import { longSessionFigure } from "./long-session.ts";
 import { memoryFigure } from "./memory.ts";
@@ -33,6 +34,7 @@ const figures: readonly Figure[] = [
   clientFigure,
   chatFigure,
   sandboxFigure,
+  doorFigure,
 ];
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-// Finds operations by words: those of its names weigh more than those of its description, rare words more than common
+// Finds operations by words: those of its names weigh most, then how its description begins; rare words more than common
 // ones. Case, accents, plural and the way words are joined in a name do not matter.
 
 import type { Surface, SurfaceNamespace, SurfaceOperation } from "../surface/surface.ts";
@@ -8,7 +8,7 @@ export interface Found {
   readonly operation: SurfaceOperation;
 }
 
-const weights = { property: 6, namespace: 4, description: 2 };
+const weights = { property: 6, title: 4.5, namespace: 4, description: 2 };
 const mostWords = 24;
 
 /** All operations of one surface, by the words that they are described with. */
@@ -16,7 +16,8 @@ export class OperationIndex {
   readonly #all: Found[] = [];
   /** Word → the places in `#all` that have it, with the weight of it there. */
   readonly #places = new Map<string, Map<number, number>>();
-  readonly #lengths: number[] = [];
+  /** The words of each one's title: how its description begins, or its name where it has none. */
+  readonly #titles: ReadonlySet<string>[] = [];
 
   constructor(surface: Surface) {
     for (const namespace of surface.namespaces) {
@@ -24,8 +25,12 @@ export class OperationIndex {
       for (const operation of namespace.operations) {
         const place = this.#all.push({ namespace, operation }) - 1;
         const named = [...wordsOf(operation.property), ...wordsOf(operation.name)];
-        this.#lengths.push(new Set(named).size);
-        this.#note(place, wordsOf(operation.description.slice(0, 2_000)), weights.description);
+        const { description } = operation;
+        this.#note(place, wordsOf(description.slice(0, 2_000)), weights.description);
+        const [title = ""] = description.slice(0, 120).split(/[\n.]/, 1);
+        const titled = wordsOf(title);
+        this.#titles.push(new Set(titled.length === 0 ? named : titled));
+        this.#note(place, titled, weights.title);
         this.#note(place, shared, weights.namespace);
         this.#note(place, named, weights.property);
       }
@@ -49,8 +54,17 @@ export class OperationIndex {
     }
     return [...scores]
       .filter(([place]) => isWanted(this.#all[place]!))
-      .sort(([a, one], [b, other]) => other - one || this.#lengths[a]! - this.#lengths[b]! || a - b)
+      .map(([place, score]) => [place, score * (0.5 + this.#share(place, asked))] as const)
+      .sort(([a, one], [b, other]) => other - one || a - b)
       .map(([place]) => this.#all[place]!);
+  }
+
+  /** How much of a title was asked for: from 0 to 1. */
+  #share(place: number, asked: readonly string[]): number {
+    const title = this.#titles[place]!;
+    let share = 0;
+    for (const word of title) share += Math.max(...asked.map((one) => likenessOf(one, word)));
+    return title.size === 0 ? 0 : share / title.size;
   }
 
   #note(place: number, words: readonly string[], weight: number): void {

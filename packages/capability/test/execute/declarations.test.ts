@@ -1,16 +1,15 @@
 // Types for code, checked by the compiler that they are written for.
 
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { JsonObject, JsonSchema } from "@lichen/capability";
-import { createOpenApiConnector } from "@lichen/capability/connectors";
 import { declarationsOf } from "@lichen/capability/execute";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import { githubOperations } from "./github.ts";
 import { namespace, operation } from "./surfaces.ts";
 
 const root = new URL("../../../../", import.meta.url).pathname;
@@ -63,15 +62,7 @@ test(
   "[D9] what GitHub's whole document lends is TypeScript that compiles",
   { timeout: 120_000 },
   async () => {
-    const file = join(root, "node_modules/@octokit/openapi/generated/api.github.com.json");
-    const connector = createOpenApiConnector({
-      id: "github",
-      namespace: "github",
-      config: { spec: JSON.parse(readFileSync(file, "utf8")) as JsonObject },
-      authKind: "none",
-      resolver: { resolve: async () => ({ ok: true, auth: { kind: "none" } }) },
-    });
-    const operations = await connector.operations(new AbortController().signal);
+    const operations = await githubOperations();
     expect(operations.length).toBeGreaterThan(1_000);
     const github = namespace("github", []);
     const found = operations.map((it, at) => ({

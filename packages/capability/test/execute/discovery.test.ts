@@ -3,6 +3,7 @@
 import { type Access, decide } from "@lichen/capability";
 import { createExecuteTool, namespacesText } from "@lichen/capability/execute";
 import { expect, test } from "vitest";
+import { githubOperations } from "./github.ts";
 import { plainExecutor } from "./plain-executor.ts";
 import { namespace, operation, schema, surface, TestSource } from "./surfaces.ts";
 
@@ -59,6 +60,22 @@ test("[D8] search ranks operations by their words, past case, accents, plural an
     }
   ).operations;
   expect(first?.call).toBe("github.issuesCreate({ owner: string; repo: string; title: string; })");
+});
+
+test("[D8] in GitHub's whole document the operation that was meant comes first", async () => {
+  const operations = await githubOperations();
+  const listed = operations.map((it) => ({ ...it, property: it.name.replaceAll(/\W/g, "_") }));
+  const source = new TestSource(surface([namespace("github", listed)]));
+  const meant = {
+    "list pull requests": "pulls_list",
+    "create an issue": "issues_create",
+    "get a repository": "repos_get",
+    "merge pull request": "pulls_merge",
+    "add labels to an issue": "issues_add_labels",
+    "search code": "search_code",
+  };
+  const code = `return Promise.all(${JSON.stringify(Object.keys(meant))}.map(async (query) => (await capabilities.search(query)).operations[0].name))`;
+  expect(await value(source, code)).toEqual(Object.values(meant).map((name) => `github.${name}`));
 });
 
 test("[D4] only what the session may call now is shown", async () => {
