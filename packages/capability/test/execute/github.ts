@@ -13,7 +13,7 @@ export async function githubOperations(): Promise<readonly Operation[]> {
   const connector = createOpenApiConnector({
     id: "github",
     namespace: "github",
-    config: { spec: JSON.parse(readFileSync(file, "utf8")) as JsonObject },
+    config: { spec: JSON.parse(readFileSync(file.pathname, "utf8")) as JsonObject },
     authKind: "none",
     resolver: { resolve: async () => ({ ok: true, auth: { kind: "none" } }) },
   });
