@@ -133,6 +133,11 @@ function summaryOf(report: SalvageReport, to: string): string {
   const lost = report.sessions.reduce((sum, session) => sum + session.lost, 0);
   return [
     `${sessions.length} ${sessions.length === 1 ? "session" : "sessions"} copied to ${to}: ${kept} entries, ${lost} known to be lost.`,
+    ...(report.capabilities.lost === 0
+      ? []
+      : [
+          `${report.capabilities.lost} of ${report.capabilities.kept + report.capabilities.lost} capabilities could not be copied: see with \`lichen capability list\` what is there, and add what is missing.`,
+        ]),
     `${unreadablePages} of ${pages} pages were damaged${isWalCut ? ", and the newest changes (the end of the WAL) are lost" : ""}. The damaged store was not changed: keep it until you have seen what is there.`,
   ].join("\n");
 }

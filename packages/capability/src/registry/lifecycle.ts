@@ -10,7 +10,7 @@ const next: Readonly<Record<CapabilityState, readonly CapabilityState[]>> = {
   released: [],
 };
 
-export function mayMove(from: CapabilityState, to: CapabilityState): boolean {
+function mayMove(from: CapabilityState, to: CapabilityState): boolean {
   return next[from].includes(to);
 }
 

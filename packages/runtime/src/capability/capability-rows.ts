@@ -23,7 +23,7 @@ export function readCapabilities(sql: Sql, aid: number): CapabilityRow[] {
   return [...texts.values()].map(fromTexts);
 }
 
-/** @internal Shared with salvage. */
+/** The row of its two texts. */
 export function fromTexts({ row, operations }: Record<Section, string>): CapabilityRow {
   const whole = JSON.parse(row) as Omit<CapabilityRow, "operations">;
   return { ...whole, operations: JSON.parse(operations) as CapabilityRow["operations"] };
