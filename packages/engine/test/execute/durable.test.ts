@@ -213,6 +213,23 @@ test(
   },
 );
 
+test("[B14] a restored program whose operation is gone cannot go on", async () => {
+  const { ledger, api, code } = await paused();
+  const life = ledger.live({ api: { make: api.make } });
+  const { result } = await executor.execute(code, life.bindings, { journal: life.journal });
+  expect(result).toMatchObject({
+    ok: false,
+    reason: "diverged",
+    message: /api.ask, which is no longer there/,
+  });
+});
+
+test("[B13] a journal that leaves out an outcome is a bug of its host", async () => {
+  const { journal } = new Ledger().live({});
+  const ran = executor.execute("await api.a()", { api: { a: async () => 1 } }, { journal });
+  await expect(ran).rejects.toThrow("not in the journal's order");
+});
+
 test("[B14] what a binding learns of another program at its ordinal ends it there", async () => {
   const { ledger, api, code } = await paused();
   ledger.kept = undefined;

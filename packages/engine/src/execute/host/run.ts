@@ -9,8 +9,10 @@
 import type { Json } from "@lichen/capability";
 import type { Bindings, ExecuteOptions, Execution, Journal } from "@lichen/capability/execute";
 import type { Limits } from "../limits.ts";
-import { failureOf, isProgramEnd, outcomeOf } from "../outcome.ts";
+import { nameOf, OpenCall } from "../open-call.ts";
+import { failureOf, isProgramEnd } from "../outcome.ts";
 import type { Ask, Ending, Names, Outcome } from "../protocol.ts";
+import { Turns } from "../turns.ts";
 import type { Said, Seat } from "./pool.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
@@ -18,12 +20,6 @@ type Result = Execution["result"];
 
 /** How long a guest that is told to stop may go on towards its next wait. */
 const patienceMs = 100;
-
-interface OpenCall {
-  readonly ask: Ask;
-  waiting: number;
-  outcome?: Outcome;
-}
 
 export interface Seats {
   /** The next free sandbox, in turn; rejects when `signal` aborts. */
@@ -50,10 +46,7 @@ export class Run {
   /** Aborts what the calls do. */
   readonly #stop = new AbortController();
   readonly #watch: Stopwatch;
-  /** Without a journal: the order of this run, and when each outcome came. */
-  readonly #order: number[] = [];
-  readonly #times = new Map<number, number>();
-  readonly #startedAt: number;
+  readonly #turns: Turns;
   #seat: Seat | undefined;
   #isSeating = false;
   #guest: "away" | "busy" | "idle" | "snapshot" = "away";
@@ -79,7 +72,7 @@ export class Run {
     this.#names = Object.fromEntries(
       Object.entries(given.bindings).map(([name, operations]) => [name, Object.keys(operations)]),
     );
-    this.#startedAt = this.#journal?.startedAt ?? given.now();
+    this.#turns = new Turns(this.#journal, given.now);
     const deadlineMs = given.options.deadlineMs ?? given.limits.deadlineMs;
     this.#watch = new Stopwatch(deadlineMs, () =>
       this.#end({
@@ -121,6 +114,7 @@ export class Run {
         this.#seat = seat;
         seat.onMessage = (message) => this.#guarded(() => this.#hear(message));
         seat.onDeath = () => this.#died();
+        if (seat.isDead) return this.#died();
         this.#guarded(() => this.#begin(seat));
       },
       (error: unknown) => {
@@ -136,7 +130,7 @@ export class Run {
     const isOurs =
       snapshot !== undefined &&
       snapshot.engine === seat.engine &&
-      snapshot.delivered <= this.#turns().length;
+      snapshot.delivered <= this.#turns.order.length;
     this.#guest = "busy";
     this.#watch.run();
     if (!isOurs) return this.#start(seat);
@@ -153,10 +147,9 @@ export class Run {
   }
 
   #beginning() {
-    const last = this.#turns()[this.#delivered - 1];
-    const clock = last === undefined ? this.#startedAt : this.#recordedAt(last);
+    const clock = this.#turns.clock(this.#delivered);
     const seed = this.#journal?.seed ?? this.#given.seed;
-    return { seed, clock: Math.trunc(clock), names: this.#names };
+    return { seed, clock, names: this.#names };
   }
 
   #hear(message: Said): void {
@@ -228,43 +221,21 @@ export class Run {
   #call(ask: Ask): void {
     const known = this.#calls.get(ask.ordinal);
     if (known) {
-      if (isSame(known.ask, ask)) return;
+      if (known.isFor(ask)) return;
       return this.#end({
         ok: false,
         reason: "diverged",
-        message: `The program asked for ${nameOf(ask)} where it had asked for ${nameOf(known.ask)} before, so it cannot go on.`,
+        message: `The program asked for ${nameOf(ask)} where it had asked for ${known.name} before, so it cannot go on.`,
       });
     }
-    const call: OpenCall = { ask, waiting: 0 };
+    const call = new OpenCall(ask);
     this.#calls.set(ask.ordinal, call);
-    this.#perform(call).then(
+    const { bindings, limits } = this.#given;
+    const changed = () => this.#guarded(() => this.#turn());
+    call.perform(bindings, limits, this.#stop.signal, changed).then(
       (outcome) => this.#guarded(() => this.#settled(call, outcome)),
       (error: unknown) => this.#guarded(() => this.#settled(call, this.#rejected(error))),
     );
-  }
-
-  async #perform(call: OpenCall): Promise<Outcome> {
-    const { namespace, operation, input, ordinal } = call.ask;
-    const { bindings, limits } = this.#given;
-    const operations = Object.hasOwn(bindings, namespace) ? bindings[namespace] : undefined;
-    const binding =
-      operations && Object.hasOwn(operations, operation) ? operations[operation] : undefined;
-    if (!binding)
-      throw new Error(`The program calls ${nameOf(call.ask)}, which its host does not bind.`);
-    const parsed: Json | undefined = input === undefined ? undefined : JSON.parse(input);
-    const waits = () => {
-      call.waiting++;
-      this.#guarded(() => this.#turn());
-      let isWaiting = true;
-      return () => {
-        if (!isWaiting) return;
-        isWaiting = false;
-        call.waiting--;
-        this.#guarded(() => this.#turn());
-      };
-    };
-    const value = await binding(parsed, { ordinal, signal: this.#stop.signal, waits });
-    return outcomeOf(nameOf(call.ask), value, limits);
   }
 
   #rejected(error: unknown): Outcome {
@@ -278,21 +249,9 @@ export class Run {
 
   #settled(call: OpenCall, outcome: Outcome): void {
     call.outcome = outcome;
-    const { ordinal } = call.ask;
-    if (!this.#journal) {
-      this.#order.push(ordinal);
-      this.#times.set(ordinal, this.#given.now());
-    }
     if (this.#isStopped || this.#result) return this.#conclude();
+    this.#turns.came(call.ask.ordinal);
     this.#turn();
-  }
-
-  #turns(): readonly number[] {
-    return this.#journal?.order ?? this.#order;
-  }
-
-  #recordedAt(ordinal: number): number {
-    return this.#journal?.recordedAt(ordinal) ?? this.#times.get(ordinal) ?? this.#startedAt;
   }
 
   /** Does what is next, if anything is. */
@@ -301,12 +260,12 @@ export class Run {
     this.#count();
     if (this.#result) return this.#conclude();
     if (this.#guest === "away") {
-      const next = this.#turns()[this.#delivered];
+      const next = this.#turns.after(this.#delivered);
       if (next !== undefined && this.#calls.get(next)?.outcome) this.#sit();
       return;
     }
     if (this.#guest !== "idle") return;
-    const next = this.#turns()[this.#delivered];
+    const next = this.#turns.after(this.#delivered);
     if (next !== undefined) return this.#deliver(next);
     if (this.#calls.size === 0)
       return this.#end({
@@ -335,7 +294,7 @@ export class Run {
       type: "deliver",
       ordinal,
       outcome: call.outcome,
-      clock: Math.trunc(this.#recordedAt(ordinal)),
+      clock: this.#turns.clock(this.#delivered),
     });
     this.#count();
   }
@@ -348,9 +307,7 @@ export class Run {
   }
 
   #allWait(): boolean {
-    for (const { waiting, outcome } of this.#calls.values())
-      if (waiting === 0 && !outcome) return false;
-    return true;
+    return this.#calls.values().every(({ isQuiet }) => isQuiet);
   }
 
   // Snapshots.
@@ -417,7 +374,7 @@ export class Run {
   /** The code has ended, and nobody is asked any longer for calls that it did not await. */
   #withdraw(): void {
     const names = [...this.#calls.values()].filter(({ outcome }) => !outcome);
-    this.#printed += `[Not awaited, and withdrawn while a person was asked: ${names.map(({ ask }) => nameOf(ask)).join(", ")}.]\n`;
+    this.#printed += `[Not awaited, and withdrawn while a person was asked: ${names.map(({ name }) => name).join(", ")}.]\n`;
     this.#isStopped = true;
     this.#watch.pause();
     this.#startGrace();
@@ -479,16 +436,4 @@ export class Run {
       this.#fail(error);
     }
   }
-}
-
-function isSame(one: Ask, other: Ask): boolean {
-  return (
-    one.namespace === other.namespace &&
-    one.operation === other.operation &&
-    one.input === other.input
-  );
-}
-
-function nameOf({ namespace, operation }: Ask): string {
-  return `${namespace}.${operation}`;
 }
