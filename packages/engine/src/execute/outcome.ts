@@ -1,7 +1,8 @@
 // What a binding settled with, as text for the guest; and what is not for the guest at all.
 
-import type { ProgramEnd } from "@lichen/capability/execute";
-import type { Outcome } from "./protocol.ts";
+import type { Json } from "@lichen/capability";
+import type { Execution, ProgramEnd } from "@lichen/capability/execute";
+import type { Ending, Outcome } from "./protocol.ts";
 import type { Limits } from "./limits.ts";
 
 /** What a binding answered, as an outcome: what is no JSON, too deep or too large is one that failed. */
@@ -30,6 +31,20 @@ export function failureOf(error: unknown, limits: Limits): Outcome | undefined {
   if (!(error instanceof Error) || error.name !== "OperationError" || !("code" in error))
     return undefined;
   return failed(String(error.code), error.message.slice(0, limits.messageLength));
+}
+
+/** How the code ended, as the program's result. */
+export function resultOf(ending: Ending, limits: Limits): Execution["result"] {
+  if (!ending.ok) return ending;
+  if (ending.text === undefined) return { ok: true };
+  if (Buffer.byteLength(ending.text) > limits.resultBytes)
+    return {
+      ok: false,
+      reason: "limit",
+      message: `The result is larger than ${limits.resultBytes / 1_024} KiB: return less, only what is needed.`,
+    };
+  const value: Json = JSON.parse(ending.text);
+  return { ok: true, value };
 }
 
 export function isProgramEnd(error: unknown): error is ProgramEnd {

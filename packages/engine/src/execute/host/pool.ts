@@ -109,6 +109,12 @@ export class Seat {
   }
 }
 
+export interface Seats {
+  /** The next free sandbox, in turn; rejects when `signal` aborts. */
+  take(signal: AbortSignal): Promise<Seat>;
+  giveBack(seat: Seat, isSound: boolean): void;
+}
+
 export class Pool {
   readonly #options: PoolOptions;
   #compiled: Promise<Compiled> | undefined;

@@ -11,8 +11,8 @@ import type {
   SandboxExecutor,
 } from "@lichen/capability/execute";
 import { type Limits, limits as usual } from "../limits.ts";
-import { Pool, type Seat } from "./pool.ts";
-import { Run, type Seats } from "./run.ts";
+import { Pool, type Seat, type Seats } from "./pool.ts";
+import { Run } from "./run.ts";
 
 export interface QuickJsExecutorOptions {
   /** The guest's clock where there is no journal, in ms. */

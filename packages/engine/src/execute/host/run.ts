@@ -6,26 +6,19 @@
 //   R4  A program whose calls all wait for people holds no sandbox once its snapshot is kept; it is restored for its
 //       next outcome.
 
-import type { Json } from "@lichen/capability";
 import type { Bindings, ExecuteOptions, Execution, Journal } from "@lichen/capability/execute";
 import type { Limits } from "../limits.ts";
 import { nameOf, OpenCall } from "../open-call.ts";
-import { failureOf, isProgramEnd } from "../outcome.ts";
+import { failureOf, isProgramEnd, resultOf } from "../outcome.ts";
 import type { Ask, Ending, Names, Outcome } from "../protocol.ts";
 import { Turns } from "../turns.ts";
-import type { Said, Seat } from "./pool.ts";
+import type { Said, Seat, Seats } from "./pool.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
 type Result = Execution["result"];
 
 /** How long a guest that is told to stop may go on towards its next wait. */
 const patienceMs = 100;
-
-export interface Seats {
-  /** The next free sandbox, in turn; rejects when `signal` aborts. */
-  take(signal: AbortSignal): Promise<Seat>;
-  giveBack(seat: Seat, isSound: boolean): void;
-}
 
 export interface RunOptions {
   readonly code: string;
@@ -180,22 +173,10 @@ export class Run {
     this.#asked = calls;
     if (!this.#isStopped) for (const ask of asks) this.#call(ask);
     this.#guest = "idle";
-    if (ending) this.#end(this.#resultOf(ending), ending.ok || ending.reason === "error");
+    if (ending)
+      this.#end(resultOf(ending, this.#given.limits), ending.ok || ending.reason === "error");
     if (this.#isStopped) return this.#stoppedIdle();
     this.#turn();
-  }
-
-  #resultOf(ending: Ending): Result {
-    if (!ending.ok) return ending;
-    if (ending.text === undefined) return { ok: true };
-    if (Buffer.byteLength(ending.text) > this.#given.limits.resultBytes)
-      return {
-        ok: false,
-        reason: "limit",
-        message: `The result is larger than ${this.#given.limits.resultBytes / 1_024} KiB: return less, only what is needed.`,
-      };
-    const value: Json = JSON.parse(ending.text);
-    return { ok: true, value };
   }
 
   #died(): void {
