@@ -55,7 +55,7 @@ export interface ExecuteTool {
 
 const longestSeconds = 900;
 
-export const executeDescription = `Run a JavaScript program against the services attached to this agent. \`code\` is the body of an async function: \`return\` its result, JSON of at most 256 KiB. Only that, what it prints with console.log, and images come back to you.
+const executeDescription = `Run a JavaScript program against the services attached to this agent. \`code\` is the body of an async function: \`return\` its result, JSON of at most 256 KiB. Only that, what it prints with console.log, and images come back to you.
 
 Each service is a global object, each of its operations an async function that takes one object: \`await github.reposGet({owner: "ada", repo: "engine"})\`. Find them inside the program:
 - \`await capabilities.list()\`: the services; \`capabilities.list({namespace: "github"})\`: the operations of one.
@@ -64,7 +64,7 @@ Each service is a global object, each of its operations an async function that t
 
 Do many steps in one program: loop, filter, make independent calls with Promise.all, and return only what you need. An operation that fails throws an Error with \`code\` and \`message\`: catch it where the program can go on. A call may wait for a person; the program waits with it. There is no network, no file system, no timer and no import besides these operations.`;
 
-export const executeParameters: JsonSchema = {
+const executeParameters: JsonSchema = {
   type: "object",
   properties: {
     code: { type: "string", description: "The body of an async function." },

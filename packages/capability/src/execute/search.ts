@@ -77,7 +77,7 @@ export class OperationIndex {
 }
 
 /** The words of a name or a text: `listForUser`, `list-for-user` and `List for users` have the same. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   return text
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")

@@ -224,7 +224,7 @@ export function cutLine(text: string, limit: number): string {
     : line;
 }
 
-export function keyOf(name: string): string {
+function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) && !contextual.has(name) ? name : quoted(name);
 }
 
@@ -268,7 +268,7 @@ function quoted(text: string): string {
 }
 
 /** One of them. */
-export function either(types: readonly string[]): string {
+function either(types: readonly string[]): string {
   const unique = [...new Set(types)];
   if (unique.length === 0 || unique.includes("unknown")) return "unknown";
   const some = unique.filter((type) => type !== "never");

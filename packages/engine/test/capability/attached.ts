@@ -1,5 +1,6 @@
 // What the tests of offered capabilities attach: a surface that they change, and a record of what reached it.
 
+import { appendFile } from "node:fs/promises";
 import type {
   CapabilitySource,
   JsonObject,
@@ -110,3 +111,20 @@ export async function startOffered(
 export const program = (code: string) => ({
   parts: [{ call: { name: "execute", input: { code } } }],
 });
+
+export const ledgerNamespace = namespace("ledger", [
+  operation("note"),
+  operation("pay", { confirm: true }),
+]);
+
+/** Writes down each call that was made, beside the store: what a process did is seen after its death. */
+export function writesDown(store: string): Answer {
+  return async ({ operation: name, input }) => {
+    await appendFile(ledgerOf(store), `${name} ${JSON.stringify(input)}\n`);
+    return { name, input };
+  };
+}
+
+export function ledgerOf(store: string): string {
+  return `${store}.ledger`;
+}

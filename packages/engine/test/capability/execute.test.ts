@@ -1,15 +1,20 @@
 // Programs through the door in a whole host: the real runtime, sandbox and model loop, and a scripted provider.
 
 import { OperationError } from "@lichen/capability";
+import { readFile } from "node:fs/promises";
 import { afterEach, expect, test } from "vitest";
+import { killInMidRun } from "../model/kill.ts";
 import { untilAsked } from "../model/rig.ts";
 import {
   Attached,
+  ledgerNamespace,
+  ledgerOf,
   namespace,
   type OfferedRig,
   operation,
   program,
   startOffered,
+  writesDown,
 } from "./attached.ts";
 
 const open: OfferedRig[] = [];
@@ -110,6 +115,29 @@ test("[D13] [D17] a program that waits for a person goes on after a restart: no 
     { operation: "add", input: { n: 1 } },
     { operation: "erase", input: { n: 2 } },
   ]);
+});
+
+test("[D13] kill -9 while a program waits for a person, then the person's word: the right result, each call made once", async () => {
+  const source = new Attached(ledgerNamespace);
+  let ledger = "";
+  const code = `
+    const noted = await ledger.note({at: Date.now(), random: Math.random()});
+    const paid = await ledger.pay({amount: 1, noted: noted.input});
+    return [noted.input.at > 0, paid.input.amount, paid.input.noted.random === noted.input.random]`;
+  const rig = await start(source, {
+    script: [program(code), "done"],
+    inherits: async (store, url) => {
+      ledger = ledgerOf(store);
+      source.answer = writesDown(store);
+      await killInMidRun("../capability/killed-program.ts", store, url);
+    },
+  });
+  const { approvalId, commandId } = await untilAsked(rig);
+  await rig.send({ type: "answer", approvalId, allow: true });
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(resultOf(rig)?.text).toBe("[true,1,true]");
+  const made = (await readFile(ledger, "utf8")).trimEnd().split("\n");
+  expect(made.map((line) => line.split(" ")[0])).toEqual(["note", "pay"]);
 });
 
 test("[D17] another argument asks again, and what is refused does not run", async () => {
