@@ -140,6 +140,38 @@ test("[D13] kill -9 while a program waits for a person, then the person's word: 
   expect(made.map((line) => line.split(" ")[0])).toEqual(["note", "pay"]);
 });
 
+test("[D19] a stop ends a program with its calls; where its host only stopped, what it had read is read again and the write is not", async () => {
+  const source = notes();
+  const hanging = Promise.withResolvers<void>();
+  source.answer = ({ operation: name }, { signal }) => {
+    if (name !== "all" || source.made.length > 2) return name;
+    hanging.resolve();
+    return new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
+    });
+  };
+  const code = "return [await notes.add(), await notes.all()]";
+  const rig = await start(source, { script: [program(code), "done", program(code), "never"] });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  await hanging.promise;
+  await rig.reopen();
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed" });
+  expect(resultOf(rig)?.text).toBe('["add","all"]');
+  expect(source.made.map((made) => made.operation)).toEqual(["add", "all", "all"]);
+
+  const begun = Promise.withResolvers<void>();
+  source.answer = (_, { signal }) => {
+    begun.resolve();
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
+    });
+  };
+  const second = await rig.send({ type: "prompt", text: "again" });
+  await begun.promise;
+  await rig.send({ type: "cancel", commandId: second });
+  expect(await rig.settled(second)).toMatchObject({ terminal: "cancelled" });
+});
+
 test("[D17] another argument asks again, and what is refused does not run", async () => {
   const source = notes();
   const code = `
