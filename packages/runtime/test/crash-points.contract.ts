@@ -13,7 +13,8 @@ type Effects = Map<string, number>;
 
 interface Flow {
   readonly name: string;
-  readonly promise?: string;
+  /** Its test's name begins so. */
+  readonly promise?: "[J9] ";
   readonly engine: (effects: Effects) => readonly Move[] | ((text: string) => readonly Move[]);
   /** What clients do, in their order. Each can be done again: its request ids are fixed. */
   readonly steps: readonly ((life: Life, told: Told) => Promise<unknown>)[];
@@ -117,7 +118,7 @@ const flows: readonly Flow[] = [
   },
   {
     name: "a program with parallel reads and writes, one of which a person allows",
-    promise: "J9",
+    promise: "[J9] ",
     engine: (effects) => {
       const call = (operation: string, more: Partial<GuestCall> = {}): GuestCall => ({
         ...{ operation, label: "write", effect: counting(effects, operation) },
@@ -328,7 +329,8 @@ async function death(life: Life): Promise<false> {
 /** A crash at each durable write of the main flows, on any host. */
 export function crashPointsContract(host: string, withSql: WithSql, second: number): void {
   for (const flow of flows) {
-    test(`[${flow.promise ?? "R5"}] a crash after any commit of ${flow.name} loses nothing and repeats nothing (${host})`, async () => {
+    const promise = flow.promise ?? "[R5] ";
+    test(`${promise}a crash after any commit of ${flow.name} loses nothing and repeats nothing (${host})`, async () => {
       for (let first = 1, isMore = true; isMore; first++)
         for (let then = 0; then <= second; then++)
           await withSql(async (sql) => {

@@ -1,6 +1,6 @@
 // The approvals of one session as its entries tell of them.
 
-import type { EntryData, EntryOf } from "@lichen/wire";
+import type { EntryData, KnownEntry } from "@lichen/wire";
 import { eidOf, idOf, parseId } from "../../../store/keys.ts";
 import type { Sql } from "../../../store/sql.ts";
 
@@ -14,8 +14,15 @@ interface RebuiltApproval {
   answer: number | null;
 }
 
-type Decision = EntryOf<
-  "approval.asked" | "approval.answered" | "approval.withdrawn" | "approval.expired"
+type Decision = Extract<
+  KnownEntry,
+  {
+    readonly kind:
+      | "approval.asked"
+      | "approval.answered"
+      | "approval.withdrawn"
+      | "approval.expired";
+  }
 >;
 
 export class RebuiltApprovals {
