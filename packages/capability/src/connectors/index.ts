@@ -24,3 +24,23 @@ export {
   type ServerProgram,
   setupMcpConnection,
 } from "./mcp/index.ts";
+export {
+  createFilesConnector,
+  type FileEntry,
+  type FilePart,
+  type FilesConfig,
+  type FilesConnectorOptions,
+  filesFactory,
+  type FileStat,
+  type FileStore,
+  readFilesConfig,
+  type WriteHow,
+} from "./files/index.ts";
+export {
+  createSkillsConnector,
+  type ReadSkillHead,
+  type SkillHead,
+  type SkillsConnectorOptions,
+  skillsFactory,
+} from "./skills/connector.ts";
+export { createUiConnector, type UiConnectorOptions, uiFactory } from "./ui/connector.ts";

@@ -84,7 +84,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     env: options.env,
     protectedPaths: [...options.protectedPaths, join(place.dir, ".secrets")],
     sandbox: () => walls.forPrograms(),
-    readOnly: () => opened?.readOnly ?? [place.dir],
+    readOnly: () => opened?.readOnlyParts ?? [place.dir],
   });
   const offer = new Offer(capabilities, options.after);
   let opened: AgentFolder | undefined;

@@ -82,6 +82,11 @@ export class Guard {
       : path;
   }
 
+  /** Refuses to make, replace or change what is at a place; `whole`: or to take it away with all that is below it. */
+  refuseChange(place: string, shown: string, whole = false): Promise<void> {
+    return this.#readOnly.refuseChange(place, shown, whole);
+  }
+
   async isFolder(path: string): Promise<boolean> {
     const target = this.resolve(path);
     this.#refuseName(target, path);

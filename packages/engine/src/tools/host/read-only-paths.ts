@@ -16,10 +16,14 @@ export class ReadOnlyPaths {
     this.#list = list;
   }
 
-  /** Refuses where something at `place` (there or not yet) would be made, replaced or changed. */
-  async refuseChange(place: string, shown: string): Promise<void> {
+  /**
+   * Refuses where something at `place` (there or not yet) would be made, replaced or changed; `whole`: with all that is
+   * below it.
+   */
+  async refuseChange(place: string, shown: string, whole = false): Promise<void> {
     const paths = [...new Set(this.#list().flatMap((path) => [resolve(path), realPlace(path)]))];
     if (paths.length === 0) return;
+    if (whole && paths.some((path) => isWithin(path, place))) throw refusal(shown);
     if (paths.some((path) => isWithin(place, path))) throw refusal(shown);
     const identities = new Set<string>();
     for (const path of paths) {

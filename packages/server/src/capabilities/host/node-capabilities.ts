@@ -92,14 +92,17 @@ async function factoryOf(
 }
 
 async function load(
-  { folder, env, sandbox, readOnly }: NodeCapabilitiesOptions,
+  { folder, env, protectedPaths, sandbox, readOnly }: NodeCapabilitiesOptions,
   auth: () => Promise<OpenAuth>,
 ): Promise<ReadonlyMap<string, CapabilityFactory>> {
-  const [{ openApiFactory }, { mcpOnNode }, { parse }] = await Promise.all([
+  const [kinds, { mcpOnNode }, { openFiles }, { parseSkill }, { parse }] = await Promise.all([
     import("@lichen/capability/connectors"),
     import("../../connectors/host/mcp-on-node.ts"),
+    import("../../connectors/host/files-on-node.ts"),
+    import("../../folder/skill.ts"),
     import("yaml"),
   ]);
+  const open = (root: string) => openFiles(resolve(folder, root), { protectedPaths, readOnly });
   const factories = [
     mcpOnNode({
       folder,
@@ -108,7 +111,10 @@ async function load(
       readOnly,
       secret: async (name) => (await auth()).secret(name),
     }),
-    openApiFactory({
+    kinds.filesFactory(open),
+    kinds.skillsFactory(open, async (source, name) => (await parseSkill(source, name)).skill),
+    kinds.uiFactory(),
+    kinds.openApiFactory({
       readSpec: (path, signal) => readFile(resolve(folder, path), { encoding: "utf8", signal }),
       parseYaml: (text) => parse(text, { maxAliasCount: 100 }),
     }),

@@ -96,6 +96,14 @@ export class AgentFolder {
     return readOnlyPlaces(this.place, this.#loaded);
   }
 
+  /**
+   * The same for what the folder's own connections reach: a folder inside of it that its owner named is theirs to change,
+   * the parts with a meaning to the host are not.
+   */
+  get readOnlyParts(): readonly string[] {
+    return readOnlyPlaces({ ...this.place, cwd: this.place.dir }, this.#loaded);
+  }
+
   /** The definition as the folder stands. */
   async load(): Promise<LoadedDefinition> {
     if (!this.#read?.stamps.isFresh) await (this.#next ??= this.#readNext());

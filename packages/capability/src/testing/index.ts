@@ -1,1 +1,0 @@
-export type { Connector } from "../connector.ts";
