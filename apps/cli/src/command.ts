@@ -3,6 +3,7 @@
 import type { Terminal } from "./terminal.ts";
 
 export interface CommandSpec {
+  /** One word, or two of which the first names what the command belongs to. */
   readonly name: string;
   /** One line, for the list of commands. */
   readonly summary: string;
@@ -11,6 +12,8 @@ export interface CommandSpec {
   readonly arguments: readonly ArgumentSpec[];
   readonly options: readonly OptionSpec[];
   readonly examples: readonly string[];
+  /** Takes the words behind `--`, whatever they look like. */
+  readonly rest?: { readonly name: string; readonly summary: string };
   /** Said in place of words that are not understood, which may be secrets. */
   readonly hidesWords?: string;
   load(): Promise<{ run: Program }>;
@@ -42,6 +45,7 @@ export type Offers =
   | "session"
   | "approval"
   | "tool"
+  | "capability"
   | "model";
 
 /** Answers the exit code: 0 done, 1 failed or refused. Usage errors are thrown. */
@@ -55,6 +59,8 @@ export interface Input {
   /** All of them, in their order. */
   values(name: string): readonly string[];
   flag(name: string): boolean;
+  /** The words behind `--`, of a command that takes them. */
+  readonly rest: readonly string[];
 }
 
 /** The command line cannot be understood: exit 2, with a hint where one exists. */

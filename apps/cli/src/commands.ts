@@ -1,6 +1,7 @@
 // The table of commands: what exists, how it is called, and where its program is.
 
 import type { CommandSpec } from "./command.ts";
+import { capability } from "./table/capability.ts";
 import { folder } from "./table/folder.ts";
 import { helping } from "./table/helping.ts";
 import { keeping } from "./table/keeping.ts";
@@ -14,6 +15,7 @@ export const commands: readonly CommandSpec[] = [
   ...screen,
   ...talking,
   ...folder,
+  ...capability,
   ...keeping,
   ...helping,
 ];

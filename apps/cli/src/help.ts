@@ -10,7 +10,7 @@ export function renderHelp(commands: readonly CommandSpec[]): string {
     "",
     "Commands:",
     ...columns([
-      ...commands.map((command): [string, string] => [synopsis(command), command.summary]),
+      ...commands.map((command): [string, string] => [brief(command), command.summary]),
       ["help [command]", "explain a command"],
     ]),
     "",
@@ -46,7 +46,10 @@ export function renderCommandHelp(command: CommandSpec): string {
     ...details.flatMap((paragraph) => ["", ...wrapped(paragraph, 88)]),
     ...section(
       "Arguments:",
-      args.map((spec) => [spec.name, spec.summary]),
+      [...args, ...(command.rest === undefined ? [] : [command.rest])].map((spec) => [
+        spec.name,
+        spec.summary,
+      ]),
     ),
     ...section(
       "Options:",
@@ -59,11 +62,32 @@ export function renderCommandHelp(command: CommandSpec): string {
   ]);
 }
 
+/** The commands that belong together. */
+export function renderGroupHelp(group: readonly CommandSpec[]): string {
+  const name = group[0]?.name.split(" ")[0] ?? "";
+  return lines([
+    `Usage: lichen ${name} <command> [arguments] [options]`,
+    "",
+    "Commands:",
+    ...columns(group.map((command): [string, string] => [synopsis(command), command.summary])),
+    "",
+    `\`lichen help ${name} <command>\` explains one of them.`,
+  ]);
+}
+
+/** Of a command of two words what it needs; its own help says the rest. */
+function brief(command: CommandSpec): string {
+  if (!command.name.includes(" ")) return synopsis(command);
+  const needed = command.arguments.filter((spec) => spec.required).map((spec) => `<${spec.name}>`);
+  return [command.name, ...needed].join(" ");
+}
+
 function synopsis(command: CommandSpec): string {
   const words = command.arguments.map((spec) =>
     spec.required ? `<${spec.name}>` : `[${spec.name}]`,
   );
-  return [command.name, ...words].join(" ");
+  const rest = command.rest === undefined ? [] : [`[-- ${command.rest.name}…]`];
+  return [command.name, ...words, ...rest].join(" ");
 }
 
 function section(title: string, rows: readonly [string, string][]): string[] {

@@ -3,7 +3,7 @@
 import { Interrupted } from "./ask-secret.ts";
 import { UsageError } from "./command.ts";
 import { commands } from "./commands.ts";
-import { renderCommandHelp, renderHelp } from "./help.ts";
+import { renderCommandHelp, renderGroupHelp, renderHelp } from "./help.ts";
 import { parse } from "./parse.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 
@@ -25,7 +25,11 @@ async function execute(args: readonly string[], terminal: Terminal): Promise<num
     switch (parsed.kind) {
       case "help":
         terminal.answer(
-          parsed.command === undefined ? renderHelp(commands) : renderCommandHelp(parsed.command),
+          parsed.command !== undefined
+            ? renderCommandHelp(parsed.command)
+            : parsed.group !== undefined
+              ? renderGroupHelp(parsed.group)
+              : renderHelp(commands),
         );
         return 0;
       case "version": {

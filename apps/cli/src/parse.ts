@@ -5,7 +5,12 @@ import { type CommandSpec, type Input, type OptionSpec, UsageError } from "./com
 import { nearest } from "@lichen/server/nearest";
 
 export type Parsed =
-  | { readonly kind: "help"; readonly command?: CommandSpec }
+  | {
+      readonly kind: "help";
+      readonly command?: CommandSpec;
+      /** The commands that begin with one word. */
+      readonly group?: readonly CommandSpec[];
+    }
   | { readonly kind: "version" }
   | { readonly kind: "run"; readonly command: CommandSpec; readonly input: Input };
 
@@ -15,23 +20,41 @@ export function parse(args: readonly string[], commands: readonly CommandSpec[])
   if (first === undefined || first === "--help" || first === "-h") return { kind: "help" };
   if (first === "--version" || first === "-v") return { kind: "version" };
   if (first === "help") {
-    const [name, ...more] = rest;
-    if (name === undefined || name.startsWith("-")) return { kind: "help" };
-    if (more.length > 0) throw new UsageError("help: takes the name of one command", "help");
-    return { kind: "help", command: commandCalled(name, commands) };
+    if (rest[0] === undefined || rest[0].startsWith("-")) return { kind: "help" };
+    const { command, group, after } = commandCalled(rest, commands);
+    if (after.length > 0) throw new UsageError("help: takes the name of one command", "help");
+    return command === undefined ? { kind: "help", group } : { kind: "help", command };
   }
   if (first.startsWith("-")) {
     throw new UsageError(`${first} comes before a command: options follow the command's name`);
   }
-  const command = commandCalled(first, commands);
-  return parseCommand(command, rest);
+  const { command, group, after } = commandCalled(args, commands);
+  if (command !== undefined) return parseCommand(command, after);
+  if (after[0] === "--help" || after[0] === "-h") return { kind: "help", group };
+  throw new UsageError(`${first}: say what, such as \`${group[0]?.name}\``, first);
 }
 
-function commandCalled(name: string, commands: readonly CommandSpec[]): CommandSpec {
-  const command = commands.find((spec) => spec.name === name);
-  if (command !== undefined) return command;
-  const names = [...commands.map((spec) => spec.name), "help"];
-  throw new UsageError(`there is no command "${name}"${meant(name, names, "")}`);
+interface Called {
+  readonly command?: CommandSpec;
+  /** Where the first word alone was typed, the commands that begin with it. */
+  readonly group: readonly CommandSpec[];
+  readonly after: readonly string[];
+}
+
+function commandCalled(words: readonly string[], commands: readonly CommandSpec[]): Called {
+  const [first = "", second, ...rest] = words;
+  const command = commands.find((spec) => spec.name === first);
+  if (command !== undefined) return { command, group: [], after: words.slice(1) };
+  const group = commands.filter((spec) => spec.name.startsWith(`${first} `));
+  if (group.length === 0) {
+    const names = [...commands.map((spec) => spec.name.split(" ")[0]!), "help"];
+    throw new UsageError(`there is no command "${first}"${meant(first, names, "")}`);
+  }
+  if (second === undefined || second.startsWith("-")) return { group, after: words.slice(1) };
+  const inner = group.find((spec) => spec.name === `${first} ${second}`);
+  if (inner !== undefined) return { command: inner, group, after: rest };
+  const names = group.map((spec) => spec.name.slice(first.length + 1));
+  throw new UsageError(`${first} does not know "${second}"${meant(second, names, "")}`, first);
 }
 
 function parseCommand(command: CommandSpec, args: readonly string[]): Parsed {
@@ -50,8 +73,11 @@ function parseCommand(command: CommandSpec, args: readonly string[]): Parsed {
   });
   const values = new Map<string, (string | true)[]>();
   const words: string[] = [];
+  const rest: string[] = [];
+  let isRest = false;
   for (const token of tokens) {
-    if (token.kind === "positional") words.push(token.value);
+    if (token.kind === "option-terminator") isRest = command.rest !== undefined;
+    if (token.kind === "positional") (isRest ? rest : words).push(token.value);
     if (token.kind !== "option") continue;
     if (token.name === "help") return { kind: "help", command };
     const option = command.options.find((spec) => spec.name === token.name);
@@ -64,7 +90,7 @@ function parseCommand(command: CommandSpec, args: readonly string[]): Parsed {
     const earlier = values.get(option.name) ?? [];
     values.set(option.name, [...earlier, valueOf(command, option, token)]);
   }
-  return { kind: "run", command, input: inputOf(command, words, values) };
+  return { kind: "run", command, input: { ...inputOf(command, words, values), rest } };
 }
 
 interface OptionToken {
@@ -92,7 +118,7 @@ function inputOf(
   command: CommandSpec,
   words: readonly string[],
   values: ReadonlyMap<string, readonly (string | true)[]>,
-): Input {
+): Omit<Input, "rest"> {
   const required = command.arguments.filter((spec) => spec.required);
   const missing = required[words.length];
   if (missing !== undefined) throw refusal(command, `needs <${missing.name}>: ${missing.summary}`);

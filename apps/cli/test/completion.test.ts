@@ -42,15 +42,24 @@ async function fromTable(...words: string[]): Promise<string[]> {
 test("[K44] every command, option and closed set of the table is offered where it can stand, with its summary", async () => {
   await using home = await Home.make();
   const first = await offered(home, [""]);
-  for (const [index, { name, summary }] of commands.entries())
-    expect(first[index]).toBe(`${name}\t${oneLine(summary, 80)}`);
+  const alone = commands.filter(({ name }) => !name.includes(" "));
+  for (const { name, summary } of alone)
+    expect(first).toContain(`${name}\t${oneLine(summary, 80)}`);
+  expect(first).toContain("capability\tlist, show, add, change, detach, auth, call");
+  expect(first).toHaveLength(alone.length + 2);
   expect(first.at(-1)).toBe("help\texplain a command");
   expect(await fromTable()).toEqual(first);
   expect(wordsOf(await fromTable("help", ""))).toEqual(wordsOf(first));
   for (const { name, options } of commands) {
-    const all = wordsOf(await fromTable(name, "--"));
+    const all = wordsOf(await fromTable(...name.split(" "), "--"));
     expect(all).toEqual([...options.map((option) => `--${option.name}`), "--help"]);
   }
+  const inner = ["list", "show", "add", "change", "detach", "auth", "call"];
+  expect(wordsOf(await fromTable("capability", ""))).toEqual(inner);
+  expect(wordsOf(await fromTable("help", "capability", "d"))).toEqual(["detach"]);
+  expect(await fromTable("help", "capability", "add", "")).toEqual([]);
+  expect(wordsOf(await fromTable("capability", "add", "o"))).toEqual(["openapi"]);
+  expect(await fromTable("capability", "nonsense", "")).toEqual([]);
   expect(wordsOf(await fromTable("start", "--port", "0", "--s"))).toEqual(["--state"]);
   expect(await fromTable("start", "--json", "--js")).toEqual([]);
   expect(await fromTable("start", "--port=0", "--p")).toEqual([]);

@@ -121,5 +121,6 @@ test("[D41] a host killed while its program waits for an approval, started again
   const ordinals = entries
     .filter(({ kind }) => kind === "program.call")
     .map(({ data }) => data["ordinal"]);
-  expect(ordinals.toSorted()).toEqual([0, 1, 2, 3, 4]);
+  expect(ordinals).toHaveLength(5);
+  expect(new Set(ordinals)).toEqual(new Set([0, 1, 2, 3, 4]));
 }, 90_000);

@@ -174,6 +174,8 @@ class SessionList {
           this.#terminal.answer(`${oneLine(session, 256)}  deleted\n`);
         break;
       }
+      case "capabilities":
+        for (const { message } of frame.data.notices) this.#terminal.say(oneLine(message, 500));
     }
   }
 

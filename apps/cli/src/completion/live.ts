@@ -21,6 +21,8 @@ export async function findLive(kind: LiveKind, line: Line, take: Take): Promise<
       return findApprovals(line, take);
     case "tool":
       return findTools(line, take);
+    case "capability":
+      return findCapabilities(line, take);
     case "model":
       return findModels(take);
   }
@@ -33,6 +35,17 @@ async function findSessions(line: Line, take: Take): Promise<void> {
     sessions.map(({ session, title, preview, state }) => ({
       word: session,
       summary: title ?? preview ?? state,
+    })),
+  );
+}
+
+async function findCapabilities(line: Line, take: Take): Promise<void> {
+  const agent = await runningAgent(line);
+  const { capabilities } = await agent.capabilities.list();
+  take(
+    capabilities.map(({ namespace, kind, state }) => ({
+      word: namespace,
+      summary: `${kind}, ${state}`,
     })),
   );
 }
@@ -92,6 +105,7 @@ async function onlyOne(options: Line["options"]) {
     value: (name) => options.get(name),
     values: () => [],
     flag: () => false,
+    rest: [],
   });
   if (found === undefined) throw new Error("No host runs.");
   return found;

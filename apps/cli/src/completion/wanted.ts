@@ -23,11 +23,17 @@ export interface Wanted {
 /** `words` are those after the command's own name; the last one is being typed. */
 export function wantedBy(words: readonly string[], commands: readonly CommandSpec[]): Wanted {
   const current = words.at(-1) ?? "";
-  const [name, ...before] = words.slice(0, -1);
+  const typedWords = words.slice(0, -1);
+  const [name, second] = typedWords;
   if (name === undefined) return table([...commandNames(commands), ...general], current);
-  if (name === "help") return table(before.length === 0 ? commandNames(commands) : [], current);
-  const command = commands.find((spec) => spec.name === name);
-  if (command === undefined) return table([], current);
+  if (name === "help") {
+    const among = second === undefined ? commandNames(commands) : innerNames(second, commands);
+    return table(typedWords.length <= 2 ? among : [], current);
+  }
+  const command = commands.find((spec) => spec.name === name || spec.name === `${name} ${second}`);
+  if (command === undefined)
+    return table(typedWords.length === 1 ? innerNames(name, commands) : [], current);
+  const before = typedWords.slice(command.name.split(" ").length);
   const line = read(command, before);
   const { awaited, isOver, typed, options } = line;
   const value = (spec: { offers?: Offers; summary: string }, prefix: string): Wanted =>
@@ -109,8 +115,20 @@ export function startsWith(current: string): (offer: Offer) => boolean {
 }
 
 function commandNames(commands: readonly CommandSpec[]): Offer[] {
-  const named = commands.map(({ name, summary }) => ({ word: name, summary }));
-  return [...named, { word: "help", summary: "explain a command" }];
+  const named = Map.groupBy(commands, ({ name }) => name.split(" ")[0]!);
+  const offers = Array.from(named, ([word, specs]) => {
+    const inner = innerNames(word, specs).map((offer) => offer.word);
+    return { word, summary: inner.length > 0 ? inner.join(", ") : specs[0]!.summary };
+  });
+  return [...offers, { word: "help", summary: "explain a command" }];
+}
+
+/** The second words of the commands that begin with the first. */
+function innerNames(first: string, commands: readonly CommandSpec[]): Offer[] {
+  return commands.flatMap(({ name, summary }) => {
+    const [word, inner] = name.split(" ");
+    return word === first && inner !== undefined ? [{ word: inner, summary }] : [];
+  });
 }
 
 const general: readonly Offer[] = [

@@ -49,6 +49,7 @@ function inputOf({ words, state, flags }: Line): Input {
     value: (name) => (name === "state" ? state : undefined),
     values: () => [],
     flag: (name) => flags.includes(name),
+    rest: [],
   };
 }
 

@@ -22,26 +22,41 @@ export function askedOf(given: Input): Asked {
     return { name: undefined, json: undefined, input: inFolder(given, first) };
   if (third !== undefined || second === undefined || second === "-" || isJson(second))
     return { name: first, json: second, input: inFolder(given, third) };
-  if (isDirectory(second)) return { name: first, json: undefined, input: inFolder(given, second) };
+  return { name: first, ...jsonOrFolder(given, second, "tool") };
+}
+
+/** What one word is that may be the input or the folder. */
+export function jsonOrFolder(
+  given: Input,
+  word: string | undefined,
+  command: string,
+): { json: string | undefined; input: Input } {
+  if (word === undefined || word === "-" || isJson(word))
+    return { json: word, input: inFolder(given, undefined) };
+  if (isDirectory(word)) return { json: undefined, input: inFolder(given, word) };
   throw new UsageError(
-    /^\s*[{["]/.test(second)
-      ? `tool: the input is no JSON: ${jsonProblem(second)}`
-      : `tool: "${second}" is neither JSON, such as '{"count":2}', nor a folder`,
-    "tool",
+    /^\s*[{["]/.test(word)
+      ? `${command}: the input is no JSON: ${jsonProblem(word)}`
+      : `${command}: "${word}" is neither JSON, such as '{"count":2}', nor a folder`,
+    command,
   );
 }
 
-/** The object that the tool is given. */
-export async function givenOf(json: string | undefined): Promise<JsonObject> {
+/** The object that the tool is given; an operation that `command` calls. */
+export async function givenOf(json: string | undefined, command = "tool"): Promise<JsonObject> {
   const text = json === "-" ? await readAll(process.stdin) : (json ?? "{}");
   const problem = jsonProblem(text);
-  if (problem !== undefined) throw new UsageError(`tool: the input is no JSON: ${problem}`, "tool");
+  if (problem !== undefined)
+    throw new UsageError(`${command}: the input is no JSON: ${problem}`, command);
   const value: unknown = JSON.parse(text);
   if (isTooDeep(value))
-    throw new UsageError(`tool: the input is nested deeper than ${maxDepth} levels`, "tool");
+    throw new UsageError(`${command}: the input is nested deeper than ${maxDepth} levels`, command);
   const { success, data } = JsonObject.safeParse(value);
   if (success) return data;
-  throw new UsageError(`tool: the input must be a JSON object, such as '{"count":2}'`, "tool");
+  throw new UsageError(
+    `${command}: the input must be a JSON object, such as '{"count":2}'`,
+    command,
+  );
 }
 
 /** A bare name is a tool's, unless an agent lies in a folder of that name. */

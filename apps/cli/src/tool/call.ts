@@ -4,7 +4,6 @@
 //   The first signal aborts the tool's own and waits for it to end. What a stopped tool still answers is no outcome.
 
 import { randomUUID } from "node:crypto";
-import { createInterface } from "node:readline/promises";
 import {
   answersOf,
   askedOf,
@@ -15,6 +14,7 @@ import {
 } from "@lichen/engine";
 import type { FolderTools } from "@lichen/server/node";
 import { Fault, type JsonObject } from "@lichen/wire";
+import { askYes } from "../ask-yes.ts";
 import { askAtTerminal, oneByOne } from "../decide.ts";
 import { oneLine, printable } from "../printable.ts";
 import { questionsOf } from "../question.ts";
@@ -85,19 +85,7 @@ async function allow(
       "invalid",
       `${call} did not run: it asks a person first, and nobody can be asked here. Allow it with --yes.`,
     );
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // The reader takes Ctrl-C from the terminal; it belongs to the command.
-  lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-  // Ctrl-D is a no.
-  const { promise: closed, resolve: close } = Promise.withResolvers<string>();
-  lines.on("close", () => close(""));
-  try {
-    const question = lines.question(`Run ${call}? [y]es or [N]o: `, { signal });
-    const typed = await Promise.race([question, closed]);
-    if (/^y(es)?$/i.test(typed.trim())) return;
-  } finally {
-    lines.close();
-  }
+  if (await askYes(`Run ${call}?`, signal)) return;
   throw new Fault("invalid", `${tool.name} did not run: it was not allowed.`);
 }
 

@@ -53,7 +53,7 @@ export async function runTool(
     if (error instanceof Refusal) throw new Fault("invalid", oneLine(error.message, 2_000));
     throw error;
   } finally {
-    folder.close();
+    await folder.close();
     leave();
   }
 }

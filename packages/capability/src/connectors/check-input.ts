@@ -18,7 +18,7 @@ export function checkInput(operation: string, input: unknown, schema: JsonSchema
 }
 
 /** What does not fit, as a sentence; undefined where nothing is known to be wrong. */
-export function misfit(value: unknown, schema: JsonSchema): string | undefined {
+function misfit(value: unknown, schema: JsonSchema): string | undefined {
   return check(value, schema, {
     root: schema,
     path: "the input",

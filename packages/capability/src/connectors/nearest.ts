@@ -1,7 +1,7 @@
 // The name somebody probably meant, for sentences that refuse one.
 
 /** The closest of `names`, where it is close enough to be a slip. */
-export function nearest(typed: string, names: readonly string[]): string | undefined {
+function nearest(typed: string, names: readonly string[]): string | undefined {
   const word = plain(typed);
   let best: string | undefined;
   let least = Math.max(2, Math.floor(word.length / 3)) + 1;

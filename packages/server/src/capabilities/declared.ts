@@ -64,7 +64,7 @@ export class Declared {
 }
 
 /** The capability that a connection asks for; its name is the identity. */
-export function requestOf({ name, file, connection }: NamedConnection): AttachRequest {
+function requestOf({ name, file, connection }: NamedConnection): AttachRequest {
   const { kind, namespace, description, auth, labels, grant, ...config } = connection;
   return {
     id: name,

@@ -57,7 +57,7 @@ export interface Host {
   readonly models: Models;
   readonly diagnostics: readonly Diagnostic[];
   /** How its connections sign in. */
-  readonly auth: FolderAgent["capabilities"]["auth"];
+  auth(): ReturnType<FolderAgent["capabilities"]["auth"]>;
   sandbox(): ReturnType<FolderAgent["sandbox"]>;
   /** The folder as it stands now. */
   load(): Promise<LoadedDefinition>;
@@ -142,7 +142,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
         config: made.config,
         models: made.models,
         diagnostics: made.diagnostics,
-        auth: made.capabilities.auth,
+        auth: () => made.capabilities.auth(),
         sandbox: () => made.sandbox(),
         load: () => made.folder.load(),
         model: () => made.model(),

@@ -10,7 +10,7 @@ import { Fault } from "@lichen/wire";
 import { expect } from "vitest";
 import type { ConnectionAuth } from "../../src/auth/connection-auth.ts";
 import { type Credentials, openCredentials } from "../../src/auth/host/credentials-db.ts";
-import { type OpenAuth, openAuth, type OpenAuthOptions } from "../../src/auth/host/index.ts";
+import { type OpenAuth, openAuth, type OpenAuthOptions } from "../../src/auth/host/open-auth.ts";
 import type { Login } from "../../src/auth/token-store.ts";
 import { AuthorizationServer } from "./authorization-server.ts";
 

@@ -24,7 +24,7 @@ export function wholeCharacters(bytes: Uint8Array): number {
 /** The kind that the first bytes are of, of those that models take. */
 export function imageTypeOf(bytes: Uint8Array): string | undefined {
   const begins = (at: number, text: string) =>
-    [...text].every((char, index) => bytes[at + index] === char.charCodeAt(0));
+    Array.from(text).every((char, index) => bytes[at + index] === char.charCodeAt(0));
   if (bytes[0] === 0x89 && begins(1, "PNG\r\n")) return "image/png";
   if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return "image/jpeg";
   if (begins(0, "GIF87a") || begins(0, "GIF89a")) return "image/gif";

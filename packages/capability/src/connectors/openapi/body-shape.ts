@@ -8,7 +8,7 @@ import { isObject, memberOf, objectAt, textAt } from "../read-json.ts";
 import { follow } from "./pointer.ts";
 import type { Schemas } from "./schemas.ts";
 
-export type BodyKind = "json" | "form" | "multipart" | "text" | "bytes";
+type BodyKind = "json" | "form" | "multipart" | "text" | "bytes";
 
 export interface ApiBody {
   readonly kind: BodyKind;

@@ -85,7 +85,7 @@ export function inCookie(parameter: ApiParameter, value: Json): string[] {
 }
 
 /** Everything but the characters that mean nothing anywhere in an address. */
-export function percent(text: string): string {
+function percent(text: string): string {
   if (!text.isWellFormed())
     throw new OperationError(
       "invalid_input",

@@ -7,5 +7,3 @@ export {
   type OpenApiRequestHandler,
   type OpenApiRequestHandlerOptions,
 } from "./handler.ts";
-export type { AuthKind, Fetch } from "./send.ts";
-export type { SpecReading } from "./load.ts";

@@ -75,7 +75,7 @@ export function readDocument(
   return { title, origin: base.origin, operations, leftOut };
 }
 
-export function versionOf(document: JsonObject): "3.0" | "3.1" {
+function versionOf(document: JsonObject): "3.0" | "3.1" {
   const version = textAt(document, "openapi") ?? "";
   if (version.startsWith("3.0.")) return "3.0";
   if (version.startsWith("3.1.") || version.startsWith("3.2.")) return "3.1";

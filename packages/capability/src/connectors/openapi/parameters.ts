@@ -5,8 +5,8 @@ import { isObject, memberOf, objectAt, oneLine, textAt } from "../read-json.ts";
 import { follow } from "./pointer.ts";
 import type { Schemas } from "./schemas.ts";
 
-export type Place = "path" | "query" | "header" | "cookie";
-export type Style =
+type Place = "path" | "query" | "header" | "cookie";
+type Style =
   | "simple"
   | "label"
   | "matrix"

@@ -13,7 +13,7 @@ export type Environment =
   | Readonly<Record<string, string | undefined>>
   | ((name: string) => string | undefined);
 
-export interface SecretsOptions {
+interface SecretsOptions {
   /** A variable of the host goes first. */
   readonly env: Environment;
   /** Of the agent. */

@@ -141,12 +141,12 @@ function shownAuth(
   config: AuthConfig,
   state: Awaited<ReturnType<OpenAuth["state"]>>,
 ): Awaited<ReturnType<NonNullable<CapabilityOptions["authState"]>>> {
-  const { scopes, ...rest } = { scopes: undefined, ...config };
-  const granted = state?.scopes ?? scopes;
+  const { scopes: asked, ...rest } = { scopes: undefined, ...config };
+  const scopes = asked ?? state?.scopes;
   return {
     ...rest,
     state: state?.state ?? "unknown",
-    ...(granted === undefined ? {} : { scopes: [...granted] }),
+    ...(scopes === undefined ? {} : { scopes: [...scopes] }),
   };
 }
 

@@ -1,0 +1,21 @@
+// Yes or no from the person at the terminal. Everything but a yes is a no, Ctrl-D as well.
+
+import { createInterface } from "node:readline/promises";
+
+/** Needs stdin and stderr to be a terminal. Rejects where `signal` aborts meanwhile. */
+export async function askYes(question: string, signal: AbortSignal): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // The reader takes Ctrl-C from the terminal; it belongs to the command.
+  lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  const { promise: closed, resolve: close } = Promise.withResolvers<string>();
+  lines.on("close", () => close(""));
+  try {
+    const typed = await Promise.race([
+      lines.question(`${question} [y]es or [N]o: `, { signal }),
+      closed,
+    ]);
+    return /^y(es)?$/i.test(typed.trim());
+  } finally {
+    lines.close();
+  }
+}
