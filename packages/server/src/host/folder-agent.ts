@@ -23,7 +23,7 @@ import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
 import { findAgent, realDirectory } from "../folder/host/find-agent.ts";
 import { compileCaches } from "./compile-cache.ts";
-import { credentialsPath, hostsDir } from "./state-dir.ts";
+import { credentialsPath, hostsDir, programHomesDir } from "./state-dir.ts";
 
 export interface FolderAgentOptions {
   /** The directory pointed at. */
@@ -81,6 +81,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     folder: place.dir,
     agentId: options.agentId,
     credentials: connectionCredentials(options.stateDir),
+    homes: join(programHomesDir(), options.agentId),
     env: options.env,
     protectedPaths: [...options.protectedPaths, join(place.dir, ".secrets")],
     sandbox: () => walls.forPrograms(),
@@ -209,6 +210,7 @@ class Walls {
   readonly #secrets: readonly string[];
   #mode: LichenConfig["sandbox"];
   #tools: Promise<readonly Tool[]> | undefined;
+  #programs: Promise<Sandbox> | undefined;
   sandbox: Sandbox | undefined;
 
   constructor(cwd: string, states: readonly string[], secrets: readonly string[]) {
@@ -231,26 +233,27 @@ class Walls {
     return this.#tools;
   }
 
-  /** What stands around the programs of connections: the same wall as around `bash`. */
-  async forPrograms(): Promise<Sandbox> {
-    return (this.sandbox ??= await this.#open(this.#mode ?? "auto"));
+  /** What stands around the programs of connections: the wall of `bash`, which shows them their own homes. */
+  forPrograms(): Promise<Sandbox> {
+    const hide = this.#hidden();
+    this.#programs ??= openSandbox({
+      ...{ mode: this.#mode ?? "auto", mask: this.#states, hide, cwd: this.#cwd },
+    });
+    return this.#programs;
   }
 
   async #make(
     mode: NonNullable<LichenConfig["sandbox"]>,
     readOnly: () => readonly string[],
   ): Promise<readonly Tool[]> {
-    this.sandbox = await this.#open(mode);
+    const hide = [...this.#hidden(), programHomesDir()];
+    this.sandbox = await openSandbox({ mode, mask: this.#states, hide, cwd: this.#cwd });
     return createCodingTools({
       cwd: this.#cwd,
-      protectedPaths: [...this.#states, ...this.#hidden()],
+      protectedPaths: [...this.#states, ...hide],
       sandbox: this.sandbox,
       readOnly,
     });
-  }
-
-  #open(mode: NonNullable<LichenConfig["sandbox"]>): Promise<Sandbox> {
-    return openSandbox({ mode, mask: this.#states, hide: this.#hidden(), cwd: this.#cwd });
   }
 
   #hidden(): string[] {

@@ -28,6 +28,11 @@ export function hostsDir(): string {
   return join(base, "lichen");
 }
 
+/** Where the programs of connections keep what is theirs, by agent and connection: closed to agents' own tools. */
+export function programHomesDir(): string {
+  return `${hostsDir()}-programs`;
+}
+
 /** Where this user's keys and logins for model providers lie, one file for all hosts. */
 export function credentialsPath(): string {
   return join(hostsDir(), "credentials.json");

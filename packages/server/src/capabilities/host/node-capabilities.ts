@@ -1,6 +1,7 @@
 // What an agent's capabilities stand on, on a Node host: the kinds there are, where credentials come from, and the
 // sandbox in which programs run. Nothing of it is loaded or opened before something needs it.
 
+import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { AuthConfig, CapabilityFactory, ConnectorRow } from "@lichen/capability";
@@ -15,6 +16,8 @@ export interface NodeCapabilitiesOptions {
   readonly agentId: string;
   /** Of `credentials.db`. */
   readonly credentials: string;
+  /** Where each program of a connection has its HOME. */
+  readonly homes: string;
   /** A variable of the environment. */
   readonly env: (name: string) => string | undefined;
   /** Places of the host that no connector reads. */
@@ -92,7 +95,7 @@ async function factoryOf(
 }
 
 async function load(
-  { folder, env, protectedPaths, sandbox, readOnly }: NodeCapabilitiesOptions,
+  { folder, homes, env, protectedPaths, sandbox, readOnly }: NodeCapabilitiesOptions,
   auth: () => Promise<OpenAuth>,
 ): Promise<ReadonlyMap<string, CapabilityFactory>> {
   const [kinds, { mcpOnNode }, { openFiles }, { parseSkill }, { parse }] = await Promise.all([
@@ -107,6 +110,11 @@ async function load(
     mcpOnNode({
       folder,
       path: env("PATH") ?? "",
+      home: (id) => {
+        const home = join(homes, id);
+        mkdirSync(home, { recursive: true, mode: 0o700 });
+        return home;
+      },
       sandbox,
       readOnly,
       secret: async (name) => (await auth()).secret(name),
