@@ -170,6 +170,9 @@ test("[K92] a connection of the folder is listed with its file, kept while its s
     },
     { namespace: "notes", state: "active", operations: 9, file: "connections/notes.ts" },
   ]);
+  expect((await home.run(["doctor", dir])).stdout).toMatch(
+    /^note +capability +away: .*127\.0\.0\.1:9/m,
+  );
   const detach = await home.run(["capability", "detach", "notes", dir]);
   expect(detach.code).toBe(1);
   expect(detach.stderr).toContain("connections/notes.ts");

@@ -38,7 +38,9 @@ async function examined({ agentDir, refusal, unread, stateDir }: Subject): Promi
       : [fail("variables", unread, "until then none of its variables counts")]),
     ...(await checkModels(folder?.loaded)),
     ...(await checkState(stateDir)),
-    ...(stateDir === undefined ? [] : [await checkStore(stateDir), await checkToken(stateDir)]),
+    ...(stateDir === undefined
+      ? []
+      : [...(await checkStore(stateDir)), await checkToken(stateDir)]),
     ...(served === undefined ? [] : [served.check]),
     await checkPort(
       config?.http?.port ?? usualPort,

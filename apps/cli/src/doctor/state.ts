@@ -89,9 +89,23 @@ async function nearestAbove(path: string): Promise<string> {
     if (at === dirname(at) || (await stat(at).catch(() => undefined))) return at;
 }
 
-/** Looks at the store read-only and without its lease: a host that serves it is not disturbed. */
-export async function checkStore(stateDir: string): Promise<Check> {
+/** Looks at the store read-only and without its lease: a host that serves it is not disturbed. No server is asked. */
+export async function checkStore(stateDir: string): Promise<Check[]> {
   const found = await inspectStore(join(stateDir, "host.db"));
+  const troubled = found.state === "sound" ? found.troubled : [];
+  return [
+    storeFound(found, stateDir),
+    ...troubled.map(({ namespace, problem }) =>
+      note(
+        "capability",
+        `${namespace}: ${problem}`,
+        `\`${commandName()} capability list\` has more`,
+      ),
+    ),
+  ];
+}
+
+function storeFound(found: Awaited<ReturnType<typeof inspectStore>>, stateDir: string): Check {
   const salvage = `copy what is readable with \`${commandName()} doctor --state ${quoted(stateDir)} --salvage <new folder>\`, or restore a backup`;
   switch (found.state) {
     case "missing":

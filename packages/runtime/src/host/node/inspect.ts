@@ -4,7 +4,9 @@ import { constants, type Stats } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Fault } from "@lichen/wire";
+import { readCapabilities } from "../../capability/capability-rows.ts";
 import { schemaVersion } from "../../store/schema.ts";
+import type { Sql } from "../../store/sql.ts";
 import { openSql } from "./sql.ts";
 import { toSystemRefusal } from "./folder.ts";
 import { isDamage } from "./sqlite-refusal.ts";
@@ -19,6 +21,8 @@ export type StoreState =
       readonly sessions: number;
       /** Of the file and its WAL. */
       readonly bytes: number;
+      /** Capabilities that lend nothing, or not what they should. */
+      readonly troubled: readonly { readonly namespace: string; readonly problem: string }[];
     }
   | { readonly state: "newer"; readonly schema: number; readonly known: number }
   /** A database of another program. */
@@ -65,7 +69,8 @@ export async function inspectStore(path: string): Promise<StoreState> {
         "select count(*) as n from session where deleted = 0",
       );
       const bytes = found.size + (wal?.size ?? 0);
-      return { state: "sound", schema, sessions: sessions?.n ?? 0, bytes };
+      const troubled = schema >= 2 ? troubledCapabilities(file.sql) : [];
+      return { state: "sound", schema, sessions: sessions?.n ?? 0, bytes, troubled };
     } finally {
       await file.close();
     }
@@ -79,6 +84,15 @@ export async function inspectStore(path: string): Promise<StoreState> {
     // SQLite's own words for what damage makes of a table of tables: no such column, malformed schema.
     return { state: "damaged", why };
   }
+}
+
+function troubledCapabilities(sql: Sql): { namespace: string; problem: string }[] {
+  const agents = sql.all<{ aid: number }>("select distinct aid from capability_part");
+  return agents
+    .flatMap(({ aid }) => readCapabilities(sql, aid))
+    .flatMap(({ namespace, state, problem }) =>
+      problem && state !== "released" ? [{ namespace, problem: problem.message }] : [],
+    );
 }
 
 async function statIfThere(path: string): Promise<Stats | undefined> {
