@@ -1,0 +1,64 @@
+// A connection's program behind the wall. Needs a working bubblewrap, and fails without one.
+
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { openAgent } from "../../src/host/open-agent.ts";
+import { TempFolder } from "../folder/temp-folder.ts";
+
+/** Reads and writes what it is told, and says what came of it. */
+const program = `
+import { createInterface } from "node:readline";
+import { readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+const tried = (work) => { try { return work(); } catch (error) { return error.code; } };
+const does = {
+  read: ({ path }) => tried(() => readFileSync(path, "utf8")),
+  write: ({ path }) => tried(() => writeFileSync(path, "changed")) ?? "written",
+  home: () => { writeFileSync(homedir() + "/kept", "mine"); return homedir(); },
+  others: () => tried(() => readFileSync("/proc/" + process.ppid + "/environ", "utf8")),
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
+  if (method === "initialize") say({ id, result: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "p", version: "1" } } });
+  else if (method === "tools/list") say({ id, result: { tools: Object.keys(does).map((name) => ({ name, inputSchema: { type: "object", properties: { path: { type: "string" } } } })) } });
+  else if (method === "tools/call") say({ id, result: text(does[params.name](params.arguments)) });
+  else if (id !== undefined) say({ id, error: { code: -32601, message: "no" } });
+});
+`;
+
+test("[D52] a connection's program sees no state, no secrets and no host, keeps a home of its own, and changes no code", async () => {
+  using folder = new TempFolder().write({
+    "agent/lichen.config.ts": `export default { codingTools: false, sandbox: "require" };`,
+    "agent/program.mjs": program,
+    "agent/tools/own.ts": "export default 1;\n",
+    "agent/.secrets/.env": "KEY=canary-secret\n",
+    "agent/notes/a.txt": "mine to read\n",
+    "agent/connections/own.ts": `export default { kind: "mcp", command: ${JSON.stringify(process.execPath)}, args: ["program.mjs"] };`,
+    "state/token": "canary-token\n",
+  });
+  await using opened = await openAgent({
+    dir: folder.join("agent"),
+    path: folder.join("state/agent.db"),
+    env: (name) => ({ PATH: process.env["PATH"], CANARY: "canary-variable" })[name],
+  });
+  const { capabilities } = opened.agent;
+  while (capabilities.registry.list().length === 0)
+    await new Promise((resolve) => setImmediate(resolve));
+  await capabilities.refresh("own");
+  const call = async (operation: string, path = "") => {
+    const answer = await capabilities.call("own", { operation, input: { path } });
+    expect(answer).toMatchObject({ ok: true });
+    return String(answer.ok && answer.value);
+  };
+  expect(await call("read", folder.join("agent/notes/a.txt"))).toBe("mine to read\n");
+  for (const hidden of ["state/token", "state/agent.db", "agent/.secrets/.env"])
+    expect(await call("read", folder.join(hidden)), hidden).toMatch(/^(ENOENT|EACCES)$/);
+  for (const code of ["agent/lichen.config.ts", "agent/tools/own.ts", "agent/connections/own.ts"])
+    expect(await call("write", folder.join(code)), code).toMatch(/^(EROFS|EACCES)$/);
+  expect(await call("write", folder.join("agent/notes/b.txt"))).toBe("written");
+  expect(await call("others")).not.toContain("canary");
+  const home = await call("home");
+  expect(existsSync(`${home}/kept`)).toBe(true);
+});
