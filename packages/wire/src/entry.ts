@@ -231,3 +231,16 @@ export function parseEntry(value: unknown): Entry {
   if (isKind(entry.kind)) entryData[entry.kind].parse(entry.data);
   return entry;
 }
+
+/**
+ * What a program's call answered to its code. Where it handed out images or showed something besides, the log has all of
+ * it as `{"$answered": {value?, images?, display?}}`.
+ */
+export function programValue(recorded: Json): Json | undefined {
+  if (typeof recorded !== "object" || recorded === null || Array.isArray(recorded)) return recorded;
+  const { $answered: answered, ...others } = recorded;
+  if (answered === undefined || Object.keys(others).length > 0) return recorded;
+  return typeof answered === "object" && answered !== null && !Array.isArray(answered)
+    ? answered["value"]
+    : recorded;
+}

@@ -51,6 +51,7 @@ export {
   Label,
   OfferedCapabilities,
   parseEntry,
+  programValue,
   Terminal,
   WorkType,
 } from "./entry.ts";

@@ -1,6 +1,6 @@
 // The calls that a program makes, each by its ordinal, as one entry after the other tells of them.
 
-import { cut, type EntryOf, type Json } from "@lichen/wire";
+import { cut, type EntryOf, type Json, programValue } from "@lichen/wire";
 import type { InnerCallView } from "./view.ts";
 
 /** What is kept of a value; more of it is in the log. */
@@ -31,11 +31,12 @@ export function innerEnded({
   data: { operation, ok, value, code, message, interrupted },
 }: EntryOf<"program.outcome">): Partial<InnerCallView> {
   const isDenied = code === "denied" || code === "expired";
+  const answered = value === undefined ? undefined : programValue(value);
   return {
     operation,
     endedAt: at,
     state: ok ? "done" : interrupted ? "interrupted" : isDenied ? "denied" : "failed",
-    ...(value === undefined ? {} : valueShown(value)),
+    ...(answered === undefined ? {} : valueShown(answered)),
     ...(code === undefined ? {} : { code }),
     ...(message === undefined ? {} : { message }),
   };
