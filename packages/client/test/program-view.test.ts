@@ -176,7 +176,48 @@ test("[N62] whatever order the calls of programs come in, the view entry by entr
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), fc.nat(), (steps, cut) => {
-      const { calls = [] } = callIn([
+      const entries = logged([
+        ...started,
+        ...steps.map(([kind, ordinal, flag]) =>
+          kind === "asked"
+            ? asked(ordinal)
+            : kind === "answered"
+              ? answered(ordinal, flag)
+              : kind === "called"
+                ? called(ordinal)
+                : came(ordinal, flag ? { ok: true, value: ordinal } : { ok: false, code: "x" }),
+        ),
+      ]);
+      const start = baselineAt(0);
+      const whole = viewOf(start, entries);
+      const fold = new ViewFold();
+      fold.take({ type: "baseline", id: "", data: start });
+      for (const [index, data] of entries.entries()) {
+        fold.take({ type: "entry", id: "", data });
+        expect(fold.view).toEqual(viewOf(start, entries.slice(0, index + 1)));
+      }
+      expect(fold.view).toEqual(whole);
+      const known = cut % (entries.length + 1);
+      const baseline = { ...start, head: known, entries: entries.slice(0, known) };
+      expect(viewOf(baseline, entries.slice(known)).items).toEqual(whole.items);
+      const ordinals = fold.view!.items.flatMap((item) =>
+        item.type === "assistant"
+          ? item.calls.flatMap((call) => (call.calls ?? []).map((it) => it.ordinal))
+          : [],
+      );
+      expect(ordinals).toEqual([...new Set(ordinals)].toSorted((a, b) => a - b));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("[N67] what a call answered is shown as its code got it, without the images and the display that the log keeps beside it", () => {
+  const $answered = {
+    value: { image: 1 },
+    images: [{ number: 1, mediaType: "image/png", data: "AAAA" }],
+    display: [{ type: "markdown", text: "Hi" }],
+  };
+  const { calls = [] } = callIn([
     ...started,
     called(0),
     came(0, { ok: true, value: { $answered } }),

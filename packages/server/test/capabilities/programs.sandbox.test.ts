@@ -50,7 +50,7 @@ test("[D52] a connection's program sees no state, no secrets and no host, keeps 
   const call = async (operation: string, path = "") => {
     const answer = await capabilities.call("own", { operation, input: { path } });
     expect(answer).toMatchObject({ ok: true });
-    return String(answer.ok && answer.value);
+    return answer.ok && typeof answer.value === "string" ? answer.value : JSON.stringify(answer);
   };
   expect(await call("read", folder.join("agent/notes/a.txt"))).toBe("mine to read\n");
   for (const hidden of ["state/token", "state/agent.db", "agent/.secrets/.env"])
