@@ -68,4 +68,6 @@ export interface SandboxData {
   };
   /** One number: not 0 says that the guest is to stop. */
   readonly stop: Int32Array<SharedArrayBuffer>;
+  /** One number: how many messages the host has sent, so that a thread can wait for the next one. */
+  readonly sent: Int32Array<SharedArrayBuffer>;
 }

@@ -40,6 +40,7 @@ export class Seat {
   readonly engine: string;
   readonly #worker: Worker;
   readonly #stop: Int32Array<SharedArrayBuffer>;
+  readonly #sent: Int32Array<SharedArrayBuffer>;
   #isDead = false;
   /** Settles when programs can be run here; rejects where that will never be. */
   readonly ready: Promise<void>;
@@ -51,7 +52,9 @@ export class Seat {
   constructor(compiled: Compiled, limits: SandboxData["limits"]) {
     this.engine = compiled.engine;
     this.#stop = new Int32Array(new SharedArrayBuffer(4));
-    const data: SandboxData = { module: compiled.module, limits, stop: this.#stop };
+    this.#sent = new Int32Array(new SharedArrayBuffer(4));
+    const { module } = compiled;
+    const data: SandboxData = { module, limits, stop: this.#stop, sent: this.#sent };
     this.#worker = new Worker(join(import.meta.dirname, "sandbox-worker.ts"), {
       workerData: data,
       env: {},
@@ -85,6 +88,8 @@ export class Seat {
 
   post(message: ToSandbox): void {
     this.#worker.postMessage(message);
+    Atomics.add(this.#sent, 0, 1);
+    Atomics.notify(this.#sent, 0);
   }
 
   /** Tells the guest to stop where it is. */

@@ -1,11 +1,16 @@
 // The thread of a sandbox: one program at a time, each in a machine of its own, with the next machine made ahead.
+//
+// Most calls are answered at once, and waking a thread through its event loop takes longer than the answer: so a thread
+// whose program waits for one stays awake for it a moment.
 
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { FromSandbox, SandboxData, ToSandbox } from "../protocol.ts";
 import { Machine, type Step } from "./machine.ts";
 
 const data: SandboxData = workerData;
 const flushLength = 4_096;
+/** How long a thread stays awake for the next message. */
+const awakeMs = 2;
 let unsent = "";
 let fresh: Machine | undefined;
 let current: Machine | undefined;
@@ -68,7 +73,39 @@ let last = Machine.boot(data, print).then((machine) => {
   fresh = machine;
   say({ type: "ready" });
 });
+let received = 0;
+let waiting = 0;
 parentPort?.on("message", (message: ToSandbox) => {
+  received++;
+  waiting++;
   // What fails here is a bug: it ends the thread, and the host says so.
-  last = last.then(() => take(message));
+  last = last.then(async () => {
+    waiting--;
+    await take(message);
+    await takeWhatComesAtOnce();
+  });
 });
+
+async function takeWhatComesAtOnce(): Promise<void> {
+  for (;;) {
+    // What the event loop has taken already comes first.
+    if (!current || waiting > 0) return;
+    const next = nextMessage();
+    if (!next) return;
+    received++;
+    await take(next);
+  }
+}
+
+function nextMessage(): ToSandbox | undefined {
+  const there = arrived();
+  if (there) return there;
+  Atomics.wait(data.sent, 0, received, awakeMs);
+  return arrived();
+}
+
+function arrived(): ToSandbox | undefined {
+  if (!parentPort) return undefined;
+  const found: { message: ToSandbox } | undefined = receiveMessageOnPort(parentPort);
+  return found?.message;
+}
