@@ -9,11 +9,15 @@ import { Machine, type Step } from "./machine.ts";
 
 const data: SandboxData = workerData;
 const flushLength = 4_096;
-/** How long a thread stays awake for the next message. */
+/** How long a thread looks out for the next message without sleeping: falling asleep and waking take as long. */
+const watchfulMs = 0.06;
+/** How long it then sleeps where a message wakes it faster than its event loop would. */
 const awakeMs = 2;
 let unsent = "";
 let fresh: Machine | undefined;
 let current: Machine | undefined;
+/** The program waits for an outcome. */
+let isAwaiting = false;
 
 function say(message: FromSandbox): void {
   parentPort?.postMessage(message);
@@ -31,6 +35,7 @@ function flush(): void {
 
 function stepped(step: Step): void {
   flush();
+  isAwaiting = step.ending === undefined;
   say({ type: "step", ...step });
 }
 
@@ -64,6 +69,7 @@ async function take(message: ToSandbox): Promise<void> {
     case "end":
       current?.dispose();
       current = undefined;
+      isAwaiting = false;
       unsent = "";
       fresh ??= await Machine.boot(data, print);
   }
@@ -89,7 +95,7 @@ parentPort?.on("message", (message: ToSandbox) => {
 async function takeWhatComesAtOnce(): Promise<void> {
   for (;;) {
     // What the event loop has taken already comes first.
-    if (!current || waiting > 0) return;
+    if (!isAwaiting || waiting > 0) return;
     const next = nextMessage();
     if (!next) return;
     received++;
@@ -100,6 +106,9 @@ async function takeWhatComesAtOnce(): Promise<void> {
 function nextMessage(): ToSandbox | undefined {
   const there = arrived();
   if (there) return there;
+  const until = performance.now() + watchfulMs;
+  let now = 0;
+  while (Atomics.load(data.sent, 0) === received && now < until) now = performance.now();
   Atomics.wait(data.sent, 0, received, awakeMs);
   return arrived();
 }
