@@ -12,7 +12,7 @@ const server = createMcpConnector({
   sdk: await mcpSdk({ folder: process.cwd(), path: process.env["PATH"] ?? "", home: () => "/" }),
 });
 const answer = await server.call(
-  "child",
+  "pid",
   {},
   {
     signal: AbortSignal.timeout(20_000),
@@ -22,4 +22,4 @@ const answer = await server.call(
     display: () => {},
   },
 );
-console.log(String(answer).split(" ")[0]);
+console.log(String(answer));

@@ -29,10 +29,11 @@ lines.on("line", (line) => {
 // Its host is gone.
 lines.on("close", () => process.exit(0));
 
-const names = ["env", "die", "hang", "big", "child", "noise", "close"];
+const names = ["env", "pid", "die", "hang", "big", "child", "noise", "close"];
 
 function behave(id: number, name: string): void {
   if (name === "env") answer(id, text(JSON.stringify(process.env)));
+  if (name === "pid") answer(id, text(String(process.pid)));
   if (name === "die") {
     console.error(`cannot go on with ${process.env["TOKEN"]}`);
     process.exit(3);
