@@ -31,6 +31,7 @@ export type { CallContext, Connector, Image, ImageNote } from "./connector.ts";
 export { OperationError } from "./failure.ts";
 export type { Json, JsonObject, JsonSchema } from "./json.ts";
 export type { Label, Operation } from "./operation.ts";
+export { Redactor } from "./secrets/redactor.ts";
 export type { Surface, SurfaceNamespace, SurfaceOperation } from "./surface/surface.ts";
 export type { CapabilitySource, SourceContext } from "./surface/source.ts";
 export { buildSurface } from "./surface/build-surface.ts";

@@ -2,17 +2,19 @@
 
 import { dirname, resolve } from "node:path";
 import { createModelEngine, createModels, type Models, type Tool } from "@lichen/engine";
-import type { Agent, AgentOptions, Engine, MetaRules } from "@lichen/runtime";
+import type { AccessRules, Agent, AgentOptions, Engine, MetaRules } from "@lichen/runtime";
 import { nodePlatform } from "@lichen/runtime/node";
-import { Fault, type Reasoning } from "@lichen/wire";
+import type { Reasoning } from "@lichen/wire";
 import type { Hono } from "hono";
 import { type EmbeddedVariables, sessionRoutes } from "../door/session-routes.ts";
 import { Streams } from "../door/streams.ts";
 import { agentIdOf } from "../folder/host/agent-id.ts";
 import { findAgent } from "../folder/host/find-agent.ts";
+import type { ConnectionOptions } from "../folder/define-connection.ts";
 import { toolSet } from "../folder/tool-set.ts";
 import { openFolderAgent } from "./folder-agent.ts";
 import { openStore } from "./open-store.ts";
+import { partsCapabilities, refuseWrong } from "./parts-capabilities.ts";
 import { refuseStateInside, stateDirOf } from "./state-dir.ts";
 import { whileWorking } from "./working-timer.ts";
 
@@ -43,6 +45,11 @@ export interface PartsChoice extends StoreChoice {
   cwd?: string;
   /** Runs the commands instead of a model. */
   engine?: Engine;
+  /** What the agent may call, by name; paths are read from `cwd`. */
+  connections?: Record<string, ConnectionOptions>;
+  /** As in `lichen.config.ts`. */
+  capabilities?: { directUpTo?: number };
+  access?: ReturnType<AccessRules>;
 }
 
 export interface FolderChoice extends StoreChoice {
@@ -68,7 +75,8 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
     ...(options.lost === undefined ? {} : { lost: options.lost }),
   });
   const path = options.path === undefined ? ":memory:" : resolve(options.path);
-  const source = "dir" in options ? await fromFolder(options, path) : fromParts(options);
+  const source =
+    "dir" in options ? await fromFolder(options, path) : await fromParts(options, path);
   try {
     const store = await openStore(path, {
       platform,
@@ -145,14 +153,16 @@ async function fromFolder(options: FolderChoice, path: string): Promise<Source> 
   };
 }
 
-function fromParts(options: PartsChoice): Source {
+async function fromParts(options: PartsChoice, path: string): Promise<Source> {
   const name = options.name ?? "agent";
   const { tools, diagnostics } = toolSet({}, "tools", [], (options.tools ?? []).map(named));
-  const wrong = diagnostics.find(({ severity }) => severity === "error");
-  if (wrong) throw new Fault("invalid", `${wrong.file}: ${wrong.problem}; ${wrong.fix}.`);
+  refuseWrong(diagnostics);
   const after = whileWorking;
-  const models = options.models ?? createModels({ env: options.env ?? environment, after });
+  const env = options.env ?? environment;
+  const models = options.models ?? createModels({ env, after });
   const { instructions = "", model, thinkingLevel } = options;
+  const cwd = resolve(options.cwd ?? ".");
+  const attached = partsCapabilities(options, { name, path, cwd, env, after });
   const own = {
     ...(model === undefined ? {} : { model }),
     ...(thinkingLevel === undefined ? {} : { reasoning: thinkingLevel }),
@@ -162,15 +172,29 @@ function fromParts(options: PartsChoice): Source {
     createModelEngine({
       models,
       after,
-      definition: async () => ({
-        system: typeof instructions === "string" ? instructions : await instructions(),
-        tools,
-        cwd: resolve(options.cwd ?? "."),
-        ...own,
-      }),
+      definition: async () => {
+        const told = typeof instructions === "string" ? instructions : await instructions();
+        const offered = await attached.offered(tools);
+        return {
+          system: [told, ...(offered?.instructions ? [offered.instructions] : [])].join("\n\n"),
+          tools: [...tools, ...(offered?.tools ?? [])],
+          ...(offered && { offered: { offered: offered.offered, operations: offered.operations } }),
+          cwd,
+          ...own,
+        };
+      },
       defaults: async () => own,
     });
-  return { agent: name, name, engine, model: () => model, close: async () => {} };
+  return {
+    agent: name,
+    name,
+    engine,
+    model: () => model,
+    capabilities: attached.options,
+    access: () => options.access ?? {},
+    attached: async ({ capabilities }) => attached.adopt(capabilities, options.report ?? warn),
+    close: () => attached.close(),
+  };
 }
 
 function named(tool: Tool): { file: string; tool: Tool } {

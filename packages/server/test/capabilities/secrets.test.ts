@@ -29,7 +29,7 @@ async function openParrot() {
       "x-said": told,
       ...(request.url === "/moved" ? { location: `/now?said=${encodeURIComponent(told)}` } : {}),
     });
-    response.end(JSON.stringify({ message: told, nested: [{ [told]: told }] }));
+    response.end(inEverySpelling(told));
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -37,6 +37,28 @@ async function openParrot() {
     server.close();
   });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+}
+
+/** JSON that says it as it is, escaped in three ways, encoded in three, and as a name. */
+function inEverySpelling(told: string): string {
+  const escaped = [...told]
+    .map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+  const coded = ["", "x", "xx"].map((before) => Buffer.from(before + told).toString("base64"));
+  const hex = Buffer.from(told).toString("hex");
+  const rest = JSON.stringify([told, encodeURIComponent(told), ...coded, hex, { [told]: told }]);
+  return `{"message":"${escaped}","also":"${told.replaceAll("/", "\\/")}","rest":${rest}}`;
+}
+
+/** Whether a secret can be read from it, by who decodes what looks encoded. */
+function holds(text: string, secret: string): boolean {
+  const decoded = text.match(/[A-Za-z0-9+/_-]{12,}/g) ?? [];
+  const read = [
+    text,
+    ...decoded.map((part) => Buffer.from(part, "base64").toString("latin1")),
+    ...decoded.map((part) => Buffer.from(part, "hex").toString("latin1")),
+  ];
+  return read.some((one) => one.includes(secret));
 }
 
 const operation = (operationId: string) => ({
@@ -83,12 +105,13 @@ test("[D50] no secret of a capability is in the log, the store's files, a prompt
   const said: string[] = [];
   const { url } = await served((info) => {
     const token = info.requestInfo?.headers.get("authorization") ?? "none";
+    const encoded = Buffer.from(`x${token}`).toString("base64");
     said.push(token);
     const server = new McpServer({ name: `parrot ${token}`, version: token });
     const inputSchema = z.strictObject({});
     server.registerTool("echo", { inputSchema, description: `says ${token}` }, async () => ({
       content: [{ type: "text", text: token }],
-      structuredContent: { token, [token]: token },
+      structuredContent: { token, [token]: token, encoded },
     }));
     server.registerTool("fail", { inputSchema }, async () => ({
       isError: true,
@@ -105,7 +128,7 @@ test("[D50] no secret of a capability is in the log, the store's files, a prompt
     "agent/models.json": modelsJsonOf(provider),
     "agent/program.mjs": tellsAll,
     "agent/.secrets/.env":
-      "BEARER=canary-bearer-1\nKEYED=canary-keyed-2\nMCP=canary-mcp-3\nPROGRAM=canary-program-4\n",
+      "BEARER=canary-bearer/1+x\nKEYED=canary-keyed-2\nMCP=canary-mcp-3\nPROGRAM=canary-program-4\n",
     "agent/connections/bearer.ts": connection(
       `kind: "openapi", spec: ${spec}, baseUrl: "${parrot.url}", auth: { type: "header", secret: "BEARER" }`,
     ),
@@ -142,7 +165,7 @@ test("[D50] no secret of a capability is in the log, the store's files, a prompt
   }
   // They were used: a test that sends none proves nothing.
   expect(parrot.heard).toEqual(
-    expect.arrayContaining(["Bearer canary-bearer-1", "canary-keyed-2"]),
+    expect.arrayContaining(["Bearer canary-bearer/1+x", "canary-keyed-2"]),
   );
   expect(said).toContain("Bearer canary-mcp-3");
   const answers = JSON.stringify(told);
@@ -156,7 +179,8 @@ test("[D50] no secret of a capability is in the log, the store's files, a prompt
     "tool_error",
   ])
     expect(answers).toContain(seen);
-  expect(answers).not.toContain("canary-");
+  for (const secret of ["canary-bearer", "canary-keyed", "canary-mcp", "canary-program"])
+    expect(holds(answers, secret), secret).toBe(false);
   expect(JSON.stringify(reports.map(String))).not.toContain("canary-");
   for (const name of readdirSync(folder.join("state")))
     expect(readFileSync(folder.join("state", name)).includes("canary-"), name).toBe(false);

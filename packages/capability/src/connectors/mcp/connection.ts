@@ -11,6 +11,8 @@ import { elicit } from "./elicit.ts";
 import { gated } from "./gate.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import { operationsOf } from "./operations.ts";
+import { Redactor } from "../../secrets/redactor.ts";
+import { SentSecrets } from "./sent-secrets.ts";
 import { programOf, type SecretSource } from "./program.ts";
 import type { McpClient, McpSdk, McpTransport, SchemaVerdict } from "./sdk.ts";
 import { asTrouble } from "./trouble.ts";
@@ -115,7 +117,9 @@ async function transportOf(setup: McpSetup, server: string, signal: AbortSignal)
         `${server} is a program, and this host starts none: give the address of a server instead.`,
       );
     const program = await programOf(config, id, resolver, options.secret, limitBytes, signal);
-    return { transport: gated(sdk.startServer(program), "stdio"), cut: () => undefined };
+    const redactor = new Redactor(program.secrets);
+    const transport = gated(sdk.startServer(program), "stdio", () => redactor);
+    return { transport, cut: () => undefined };
   }
   if (!sdk.HttpTransport)
     throw new OperationError(
@@ -123,19 +127,21 @@ async function transportOf(setup: McpSetup, server: string, signal: AbortSignal)
       `${server} is at an address, and this host speaks no HTTP.`,
     );
   let reason: OperationError | undefined;
+  const sent = new SentSecrets();
   const guarded = guardedFetch({
     id,
     url: config.url,
     resolver,
     limitBytes,
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    onAuth: (auth) => sent.take(auth),
     onCut: (cut) => (reason = cut),
   });
   const inner = new sdk.HttpTransport(new URL(config.url), {
     fetch: guarded,
     onInsufficientScope: "throw",
   });
-  return { transport: gated(inner, "http"), cut: () => reason };
+  return { transport: gated(inner, "http", () => sent.redactor), cut: () => reason };
 }
 
 async function connect(

@@ -2,14 +2,21 @@
 //
 //   A request whose stream ended without an answer is answered with an error, so that nothing waits for it.
 //   A result that does not say what it is counts as complete, as the newer revision has it.
+//   What a request was authorised with does not come back, however it is spelled.
 //   A list of tools is bounded before anything reads it: see `clean-tools.ts`.
 
+import type { Json } from "../../json.ts";
+import type { Redactor } from "../../secrets/redactor.ts";
 import { cleanTools } from "./clean-tools.ts";
 import type { McpTransport, RpcMessage, SendOptions } from "./sdk.ts";
 import { lostCode } from "./trouble.ts";
 
 /** `inner`, guarded. What a program serves is recognised by the SDK by `stderr` and `pid`, which stand here for it. */
-export function gated(inner: McpTransport, kind: "http" | "stdio"): McpTransport {
+export function gated(
+  inner: McpTransport,
+  kind: "http" | "stdio",
+  redactor: () => Redactor,
+): McpTransport {
   const asked = new Map<string | number, string>();
   let version = "";
 
@@ -52,7 +59,9 @@ export function gated(inner: McpTransport, kind: "http" | "stdio"): McpTransport
     ending: () => inner.ending?.(),
   };
 
-  function read(message: RpcMessage): RpcMessage {
+  function read(received: RpcMessage): RpcMessage {
+    // It is JSON that was parsed; cleaning keeps its shape.
+    const message = redactor().json(received as unknown as Json) as unknown as RpcMessage;
     if ("method" in message || message.id === undefined) return message;
     const method = asked.get(message.id);
     asked.delete(message.id);

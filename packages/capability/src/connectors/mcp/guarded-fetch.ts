@@ -6,6 +6,8 @@
 import { withRefreshRetry } from "../../auth/refresh-retry.ts";
 import { type Auth, authHeaders, type AuthResolver } from "../../auth/resolver.ts";
 import { OperationError } from "../../failure.ts";
+import { Redactor } from "../../secrets/redactor.ts";
+import { secretsOf } from "../../secrets/secrets-of.ts";
 
 export interface GuardedFetchOptions {
   readonly id: string;
@@ -14,11 +16,21 @@ export interface GuardedFetchOptions {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   /** The longest message of the server, in bytes. */
   readonly limitBytes: number;
+  /** Told of what a request was authorised with, before it is sent: nothing of it may come back. */
+  readonly onAuth: (auth: Auth) => void;
   /** Told why an answer was cut off. */
   readonly onCut: (reason: OperationError) => void;
 }
 
-export function guardedFetch({ id, url, resolver, fetch, limitBytes, onCut }: GuardedFetchOptions) {
+export function guardedFetch({
+  id,
+  url,
+  resolver,
+  fetch,
+  limitBytes,
+  onAuth,
+  onCut,
+}: GuardedFetchOptions) {
   const { origin, host } = new URL(url);
 
   return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
@@ -36,6 +48,7 @@ export function guardedFetch({ id, url, resolver, fetch, limitBytes, onCut }: Gu
       async (auth) => {
         await refused?.body?.cancel();
         used = auth;
+        onAuth(auth);
         const response = await send(target, init, auth);
         if (response.status === 401) refused = response;
         return response;
@@ -58,8 +71,13 @@ export function guardedFetch({ id, url, resolver, fetch, limitBytes, onCut }: Gu
   }
 
   function guarded(response: Response, auth: Auth): Response {
-    if (!response.body) return response;
-    const { status, statusText, headers } = response;
+    const { status } = response;
+    const redact = new Redactor(secretsOf(auth));
+    const statusText = redact.text(response.statusText);
+    const headers = new Headers(
+      Array.from(response.headers, ([name, value]): [string, string] => [name, redact.text(value)]),
+    );
+    if (!response.body) return new Response(null, { status, statusText, headers });
     const streams = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
     const cut = (controller: TransformStreamDefaultController<unknown>) => {
       const reason = new OperationError(
@@ -71,7 +89,7 @@ export function guardedFetch({ id, url, resolver, fetch, limitBytes, onCut }: Gu
     };
     const body = response.body
       .pipeThrough(bounded(limitBytes, streams, cut))
-      .pipeThrough(without(secretsOf(auth)));
+      .pipeThrough(without(redact));
     return new Response(body, { status, statusText, headers });
   }
 }
@@ -94,15 +112,6 @@ function codeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : "";
-}
-
-/** What nothing may repeat: the values as they were sent, and as JSON may write them. */
-function secretsOf(auth: Auth): string[] {
-  return Object.values(authHeaders(auth))
-    .flatMap((value) => [value, value.split(" ").at(-1) ?? ""])
-    .flatMap((value) => [value, value.replaceAll("/", "\\/")])
-    .filter((value) => value.length >= 8)
-    .toSorted((a, b) => b.length - a.length);
 }
 
 /** Lets through what is short enough: the whole answer, or each event of a stream of them. */
@@ -129,30 +138,21 @@ function bounded(
   });
 }
 
-/** Text without some of its parts, also where one comes in pieces. */
-function without(secrets: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
-  if (secrets.length === 0) return new TransformStream();
+/** Text without secrets, also where one comes in pieces: as much of its end is kept back as could be the beginning of one. */
+function without(redact: Redactor): TransformStream<Uint8Array, Uint8Array> {
+  if (redact.isIdle) return new TransformStream();
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   let rest = "";
-  const clean = (text: string) =>
-    secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, "[redacted]"), text);
   return new TransformStream({
     transform(chunk, controller) {
-      const text = clean(rest + decoder.decode(chunk, { stream: true }));
-      const kept = Math.max(...secrets.map((secret) => begun(text, secret)));
+      const text = redact.text(rest + decoder.decode(chunk, { stream: true }));
+      const kept = redact.begun(text);
       rest = kept === 0 ? "" : text.slice(-kept);
       controller.enqueue(encoder.encode(kept === 0 ? text : text.slice(0, -kept)));
     },
     flush(controller) {
-      controller.enqueue(encoder.encode(clean(rest + decoder.decode())));
+      controller.enqueue(encoder.encode(redact.text(rest + decoder.decode())));
     },
   });
-}
-
-/** How many of the last characters of `text` may be the beginning of `secret`. */
-function begun(text: string, secret: string): number {
-  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
-    if (text.endsWith(secret.slice(0, length))) return length;
-  return 0;
 }

@@ -4,8 +4,9 @@
 import type { CallContext, Image } from "../../connector.ts";
 import { OperationError } from "../../failure.ts";
 import type { Json } from "../../json.ts";
+import { toBase64 } from "../../execute/base64.ts";
 import { isList, isObject, memberOf, oneLine } from "../read-json.ts";
-import type { Redact } from "./redact.ts";
+import type { Redactor } from "../../secrets/redactor.ts";
 import { type Answer, throwIfAborted } from "./send.ts";
 
 const maxBytes = 8 * 1_024 * 1_024;
@@ -30,14 +31,15 @@ export async function readAnswer(
     .toLowerCase();
   if (!response.ok) {
     const said = await readBytes(response, signal, 64 * 1_024, "cut");
-    throw failure(response.status, url, redact(textOf(said)), mediaType);
+    throw failure(response.status, url, textOf(said), mediaType, redact);
   }
   if (method === "HEAD") return headOf(response, redact);
   const bytes = await readBytes(response, signal, maxBytes, "refuse");
   if (bytes.length === 0) return undefined;
   if (/^application\/(?:[\w.+-]*\+)?json$/.test(mediaType)) return jsonOf(bytes, url, redact);
-  if (mediaType === "" || isText(mediaType)) return redact(textOf(bytes));
-  if (image && imageTypes.includes(mediaType)) return image(imageOf(mediaType, bytes));
+  if (mediaType === "" || isText(mediaType)) return redact.text(textOf(bytes));
+  if (image && imageTypes.includes(mediaType))
+    return image(imageOf(mediaType, redact.bytes(bytes)));
   if (bytes.length > maxBinary)
     throw new OperationError(
       "too_large",
@@ -46,7 +48,7 @@ export async function readAnswer(
   return {
     mediaType: oneLine(mediaType, 100),
     bytes: bytes.length,
-    base64: btoa(redact(binaryOf(bytes))),
+    base64: toBase64(redact.bytes(bytes)),
   };
 }
 
@@ -98,10 +100,9 @@ function isText(mediaType: string): boolean {
   );
 }
 
-function jsonOf(bytes: Uint8Array, url: URL, redact: Redact): Json {
+function jsonOf(bytes: Uint8Array, url: URL, redact: Redactor): Json {
   try {
-    const value: Json = JSON.parse(redact(textOf(bytes)));
-    return value;
+    return redact.json(JSON.parse(textOf(bytes)) as Json);
   } catch {
     throw new OperationError("bad_answer", `${url.host} answered what says to be JSON and is not.`);
   }
@@ -111,17 +112,23 @@ function imageOf(mediaType: string, bytes: Uint8Array): Image {
   return { mediaType, bytes };
 }
 
-function headOf(response: Response, redact: Redact): Json {
+function headOf(response: Response, redact: Redactor): Json {
   const told = ["content-length", "content-type", "etag", "last-modified", "link", "allow"];
   const headers = told.flatMap((name): [string, string][] => {
     const value = response.headers.get(name);
-    return value === null ? [] : [[name, redact(value)]];
+    return value === null ? [] : [[name, redact.text(value)]];
   });
   return { status: response.status, headers: Object.fromEntries(headers) };
 }
 
-function failure(status: number, url: URL, said: string, mediaType: string): OperationError {
-  const words = oneLine(wordsOf(said, mediaType), 500);
+function failure(
+  status: number,
+  url: URL,
+  said: string,
+  mediaType: string,
+  redact: Redactor,
+): OperationError {
+  const words = oneLine(wordsOf(said, mediaType, redact), 500);
   const what =
     status === 401
       ? " The auth was refused: renew the credential of this capability."
@@ -135,10 +142,10 @@ function failure(status: number, url: URL, said: string, mediaType: string): Ope
 }
 
 /** What an error's body says, wherever it says it. */
-function wordsOf(said: string, mediaType: string): string {
+function wordsOf(said: string, mediaType: string, redact: Redactor): string {
   if (mediaType.includes("html")) return "";
   try {
-    const value: Json = JSON.parse(said);
+    const value = redact.json(JSON.parse(said) as Json);
     if (!isObject(value)) return typeof value === "string" ? value : JSON.stringify(value);
     const error = memberOf(value, "error");
     const places = isObject(error) ? [error, value] : [value];
@@ -149,14 +156,6 @@ function wordsOf(said: string, mediaType: string): string {
     const more = isList(list) && list.length > 0 ? ` ${JSON.stringify(list)}` : "";
     return typeof words === "string" ? words + more : JSON.stringify(value);
   } catch {
-    return said;
+    return redact.text(said);
   }
-}
-
-/** One character a byte. */
-function binaryOf(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += 8_192)
-    binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
-  return binary;
 }

@@ -3,9 +3,10 @@
 // Nothing is sent without the auth that the owner named, and nothing to another origin: a redirect is followed on the
 // same origin, five times at most, and only for a request that changes nothing.
 
-import type { Auth, AuthResolver, AuthResult } from "../../auth/resolver.ts";
+import { type Auth, authHeaders, type AuthResolver, type AuthResult } from "../../auth/resolver.ts";
 import { OperationError } from "../../failure.ts";
-import { headersOf, type Redact, redactor } from "./redact.ts";
+import { Redactor } from "../../secrets/redactor.ts";
+import { secretsOf } from "../../secrets/secrets-of.ts";
 import type { ApiRequest } from "./request.ts";
 
 export type AuthKind = "header" | "oauth" | "none";
@@ -25,7 +26,7 @@ export interface Answer {
   readonly response: Response;
   /** Where it came from, after redirects. */
   readonly url: URL;
-  readonly redact: Redact;
+  readonly redact: Redactor;
 }
 
 const maxRedirects = 5;
@@ -57,7 +58,7 @@ async function authOf(
 }
 
 async function follow(request: ApiRequest, auth: Auth, sender: Sender): Promise<Answer> {
-  const redact = redactor(auth);
+  const redact = new Redactor(secretsOf(auth));
   const headers = withAuth(request.headers, auth, sender.connectionId);
   const isSafe = request.method === "GET" || request.method === "HEAD";
   let { url } = request;
@@ -74,7 +75,7 @@ async function follow(request: ApiRequest, auth: Auth, sender: Sender): Promise<
     if (!next || next.origin !== url.origin)
       throw new OperationError(
         "redirected",
-        `${url.host} sends the call on to ${next ? redact(next.origin) : "an address that is none"}, which is another origin. It was not followed.`,
+        `${url.host} sends the call on to ${next ? redact.text(next.origin) : "an address that is none"}, which is another origin. It was not followed.`,
       );
     if (!isSafe)
       throw new OperationError(
@@ -94,7 +95,7 @@ async function fetched(
   url: URL,
   { method, headers, body }: ApiRequest,
   { fetch, signal }: Sender,
-  redact: Redact,
+  redact: Redactor,
 ): Promise<Response> {
   try {
     return await fetch(url, {
@@ -108,7 +109,7 @@ async function fetched(
     throwIfAborted(signal);
     throw new OperationError(
       "unreachable",
-      `${url.host} cannot be reached: ${redact(reasonOf(error))}`,
+      `${url.host} cannot be reached: ${reasonOf(error, redact)}`,
     );
   }
 }
@@ -116,7 +117,7 @@ async function fetched(
 /** The auth's headers come last: no parameter stands in their place. */
 function withAuth(headers: Headers, auth: Auth, connectionId: string): Headers {
   const all = new Headers(headers);
-  for (const [name, value] of Object.entries(headersOf(auth)))
+  for (const [name, value] of Object.entries(authHeaders(auth)))
     try {
       const cookies = name === "cookie" ? all.get("cookie") : null;
       all.set(name, cookies === null ? value : `${value}; ${cookies}`);
@@ -156,10 +157,11 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 }
 
 /** `fetch` says only that it failed; why stands below. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, redact: Redactor): string {
   if (!(error instanceof Error)) return "for an unknown reason.";
   const { cause } = error;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const words = cause instanceof Error && cause.message !== "" ? cause.message : error.message;
-  return `${(code && !words.includes(code) ? `${code} ${words}` : words).slice(0, 200)}.`;
+  // Cleaned before it is cut: a part of a secret would not be known.
+  return `${redact.text(code && !words.includes(code) ? `${code} ${words}` : words).slice(0, 200)}.`;
 }

@@ -29,6 +29,8 @@ export class Offer {
   readonly #after: After;
   readonly #declared: Promise<Declared>;
   #executor: QuickJsExecutor | undefined;
+  /** What a turn has waited for in vain: the next ones do not wait for the same. */
+  #givenUp: Promise<unknown> | undefined;
   #wrong: readonly Diagnostic[] = [];
 
   constructor(capabilities: NodeCapabilities, after: After) {
@@ -48,9 +50,20 @@ export class Offer {
     this.#wrong = await declared.sync(connections);
   }
 
+  async #attached(connections: readonly NamedConnection[]): Promise<void> {
+    const declared = await this.#declared;
+    const syncing = declared.sync(connections);
+    if (syncing === this.#givenUp) return;
+    const isDone = syncing.then((wrong) => {
+      this.#wrong = wrong;
+      return true;
+    });
+    if (!(await this.#bounded(isDone))) this.#givenUp = syncing;
+  }
+
   /** Undefined where the agent has no capabilities. */
   async of(wanted: Wanted): Promise<Offered | undefined> {
-    await this.#bounded(this.declare(wanted.connections));
+    await this.#attached(wanted.connections);
     const { registry, source } = await this.#capabilities.adopted;
     if (registry.list().length === 0) return undefined;
     const tools = capabilityTools({
@@ -70,11 +83,12 @@ export class Offer {
     await this.#capabilities.close();
   }
 
-  async #bounded(work: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#after(patienceMs, () => late.resolve());
+  /** Whether it was done in time. */
+  async #bounded(work: Promise<boolean>): Promise<boolean> {
+    const late = Promise.withResolvers<boolean>();
+    const cancel = this.#after(patienceMs, () => late.resolve(false));
     try {
-      await Promise.race([work, late.promise]);
+      return await Promise.race([work, late.promise]);
     } finally {
       cancel();
     }

@@ -6,7 +6,7 @@
 //   What it says is bounded, and the secrets that it was given do not come back in it.
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { OperationError } from "@lichen/capability";
+import { OperationError, Redactor } from "@lichen/capability";
 import type { McpTransport, RpcMessage, ServerProgram } from "@lichen/capability/connectors";
 
 export interface ProgramPlace {
@@ -19,7 +19,9 @@ export interface ProgramPlace {
   release(): Promise<void>;
 }
 
-const wordsBytes = 4_000;
+const shownWords = 4_000;
+/** More than is shown, so that no secret is cut where it is still to be known. */
+const keptBytes = 65_536;
 const graceMs = 1_000;
 
 export class StdioTransport implements McpTransport {
@@ -27,6 +29,7 @@ export class StdioTransport implements McpTransport {
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: RpcMessage) => void) | undefined;
   readonly #server: ServerProgram;
+  readonly #redactor: Redactor;
   readonly #openPlace: () => Promise<ProgramPlace>;
   readonly #gone = Promise.withResolvers<void>();
   #place: ProgramPlace | undefined;
@@ -39,6 +42,7 @@ export class StdioTransport implements McpTransport {
 
   constructor(server: ServerProgram, openPlace: () => Promise<ProgramPlace>) {
     this.#server = server;
+    this.#redactor = new Redactor(server.secrets);
     this.#openPlace = openPlace;
   }
 
@@ -56,7 +60,7 @@ export class StdioTransport implements McpTransport {
     this.#child = child;
     child.stdout.on("data", (chunk: Buffer) => this.#hear(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
-      this.#words = Buffer.concat([this.#words, chunk]).subarray(-wordsBytes);
+      this.#words = Buffer.concat([this.#words, chunk]).subarray(-keptBytes);
     });
     // A broken pipe is told by the end of the program.
     child.stdin.on("error", () => {});
@@ -115,7 +119,7 @@ export class StdioTransport implements McpTransport {
   /** How it ended, with its last words. */
   ending(): string | undefined {
     if (this.#ending === undefined) return undefined;
-    const words = this.#without(this.#words.toString("utf8")).trim();
+    const words = this.#redactor.lastOf(this.#words.toString("utf8"), shownWords).trim();
     return words === "" ? `${this.#ending}.` : `${this.#ending}. Its last words: ${words}`;
   }
 
@@ -150,22 +154,12 @@ export class StdioTransport implements McpTransport {
   #read(line: string): void {
     if (line.trim() === "") return;
     try {
-      const message: unknown = JSON.parse(this.#without(line));
+      const message: unknown = JSON.parse(line);
       if (isMessage(message)) this.onmessage?.(message);
     } catch (error) {
       // Some print notes where their answers go.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
-  }
-
-  #without(text: string): string {
-    return this.#server.secrets.reduce(
-      (clean, secret) =>
-        clean
-          .replaceAll(secret, "[redacted]")
-          .replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]"),
-      text,
-    );
   }
 
   #killGroup(signal: NodeJS.Signals): void {
