@@ -41,7 +41,7 @@ async function openParrot() {
 
 /** JSON that says it as it is, escaped in three ways, encoded in three, and as a name. */
 function inEverySpelling(told: string): string {
-  const escaped = [...told]
+  const escaped = Array.from(told)
     .map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
     .join("");
   const coded = ["", "x", "xx"].map((before) => Buffer.from(before + told).toString("base64"));
