@@ -162,29 +162,30 @@ function call(namespace, operation, count, input) {
   return promise;
 }
 
+function operationNamed(namespace, name) {
+  const it = (...given) => {
+    try {
+      return call(namespace, name, given.length, given.length > 0 ? given[0] : undefined);
+    } catch (error) {
+      return new NativePromise((_, reject) => reject(error));
+    }
+  };
+  defineProperty(it, "name", { __proto__: null, value: name });
+  return freeze(it);
+}
+
 function namespaceNamed(namespace) {
-  const made = new NativeMap();
+  const made = create(null);
+  const make = (name) => made[name] ?? (made[name] = operationNamed(namespace, name));
   const find = (name) => {
     if (typeof name !== "string") return undefined;
-    let it = apply(mapGet, made, [name]);
-    if (it === undefined && host("has", namespace, name)) {
-      it = (...given) => {
-        try {
-          return call(namespace, name, given.length, given.length > 0 ? given[0] : undefined);
-        } catch (error) {
-          return new NativePromise((_, reject) => reject(error));
-        }
-      };
-      defineProperty(it, "name", { __proto__: null, value: name });
-      freeze(it);
-      apply(mapSet, made, [name, it]);
-    }
-    return it;
+    return made[name] ?? (host("has", namespace, name) ? make(name) : undefined);
   };
   const closed = () => {
     throw failure(NativeTypeError, "invalid_input", namespace + " holds operations only and cannot be changed.");
   };
-  return new NativeProxy(create(null), {
+  const all = create(null);
+  const handler = {
     __proto__: null,
     get(_, name) {
       const it = find(name);
@@ -192,12 +193,18 @@ function namespaceNamed(namespace) {
       throw failure(NativeTypeError, "unknown_operation", host("near", namespace, cut(name)));
     },
     has: (_, name) => find(name) !== undefined,
-    ownKeys: () => parse(host("names", namespace)),
+    // Whoever wants all of them has them as plain properties from then on: traps for each name of a thousand are slow.
+    ownKeys() {
+      const names = parse(host("names", namespace));
+      for (let at = 0; at < names.length; at++) all[names[at]] = make(names[at]);
+      handler.ownKeys = handler.getOwnPropertyDescriptor = undefined;
+      return names;
+    },
     getOwnPropertyDescriptor(_, name) {
       const value = find(name);
       return value === undefined
         ? undefined
-        : { __proto__: null, value, enumerable: true, configurable: true, writable: false };
+        : { __proto__: null, value, enumerable: true, configurable: true, writable: true };
     },
     getPrototypeOf: () => null,
     setPrototypeOf: closed,
@@ -205,7 +212,8 @@ function namespaceNamed(namespace) {
     defineProperty: closed,
     deleteProperty: closed,
     set: closed,
-  });
+  };
+  return new NativeProxy(all, handler);
 }
 
 // What code prints.

@@ -41,6 +41,37 @@ export function executorContract(open: () => SandboxExecutor & { close(): Promis
     ).toEqual([["echo"], true, "function"]);
   });
 
+  test("[B21] a namespace of a thousand operations can be listed, and is the same before and after", async () => {
+    const names = Array.from({ length: 1_222 }, (_, at) => `operation${at}`);
+    const api = Object.fromEntries(names.map((name) => [name, async () => name]));
+    const code = `
+      const look = () => [
+        JSON.stringify(Object.getOwnPropertyDescriptor(api, "operation7")), Object.hasOwn(api, "operation8"),
+        Object.hasOwn(api, "none"), "operation9" in api, "none" in api, typeof api.then, api.operation7.name,
+        ...[() => api.none, () => { api.none = 1 }, () => delete api.operation7, () => Object.freeze(api)].map((it) => {
+          try { return it() } catch (error) { return error.code }
+        }),
+      ];
+      const first = api.operation7;
+      const before = look();
+      const names = Object.keys(api);
+      const inside = []; for (const name in api) inside.push(name);
+      return {
+        before, after: look(), names, inside: inside.length, again: Reflect.ownKeys(api).length,
+        isSame: first === api.operation7 && first === Object.values(api)[7], told: await api.operation1221(),
+      }`;
+    const answered = await valueOf(code, { api });
+    const looked = [
+      ...['{"writable":true,"enumerable":true,"configurable":true}', true, false, true, false],
+      ...["undefined", "operation7", "unknown_operation"],
+      ...["invalid_input", "invalid_input", "invalid_input"],
+    ];
+    expect(answered).toEqual({
+      ...{ before: looked, after: looked, names, inside: 1_222, again: 1_222 },
+      ...{ isSame: true, told: "operation1221" },
+    });
+  });
+
   test("[B1] calls are numbered as the code makes them and counted", async () => {
     const seen: unknown[] = [];
     const note: Binding = async (input, { ordinal }) => void seen.push([ordinal, input]);
