@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "@lichen/wire";
 import { expect } from "vitest";
-import type { Program } from "../src/index.ts";
-import { scriptedEngine, type EngineScript } from "../src/testing/index.ts";
+import type { Program, ProgramNames } from "../src/index.ts";
+import { scriptedEngine, type EngineScript, type Move } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
 import type { GuestCall } from "./guest.ts";
 import { onStage } from "./on-stage.ts";
@@ -203,6 +203,32 @@ export function programCallsContract(host: string, withSql: WithSql): void {
       expect(await inProgram(life.session())).toHaveLength(5);
     },
   );
+
+  for (const [how, count] of [
+    ["a few", 2],
+    ["a thousand", 1_000],
+  ] as const)
+    check(
+      `[J12] ${how} names of a program are those of its beginning in each life`,
+      async (stage) => {
+        const names = { api: Array.from({ length: count }, (_, at) => `operation${at}é`) };
+        const met: ProgramNames[] = [];
+        const engine = (now: ProgramNames, isLast: boolean): readonly Move[] =>
+          programThat(async (program) => {
+            met.push(program.names(now));
+            await make(program, 0, { operation: "a.b", label: "read", effect: () => 1 });
+            met.push(program.names(now));
+            if (!isLast) await never();
+          });
+        let life = await stage.open({ engine: engine(names, false) });
+        const id = await sent(life.session(), prompt("r1"));
+        await until(() => met.length === 2, "the names");
+        life.die();
+        life = await stage.open({ engine: engine({ other: ["it"] }, true) });
+        await settled(life.session(), id);
+        expect(met).toEqual([names, names, names, names]);
+      },
+    );
 
   check("[J2] two programs of one message have a seed and ordinals of their own", async (stage) => {
     const seeds: string[] = [];

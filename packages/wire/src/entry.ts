@@ -115,6 +115,8 @@ export const entryData = {
     assistant: z.string(),
     index: z.int().nonnegative(),
     seed: z.string(),
+    /** What it can name, as JSON: the operations of each namespace. Missing where nothing was told, as in old logs. */
+    names: Text.optional(),
   }),
   /** The intent of a program's own call, durable before its effect. */
   "program.call": z.object({

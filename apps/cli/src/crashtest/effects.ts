@@ -92,6 +92,7 @@ export class Effects {
         return program.order;
       },
       recordedAt: (ordinal) => program.recordedAt(ordinal),
+      names: (now) => program.names(now),
       calls: () => program.calls(),
       snapshot: () => program.snapshot(),
       save: (snapshot) => program.save(snapshot),

@@ -14,6 +14,7 @@ import type { CapabilitySource } from "../surface/source.ts";
 import type { SurfaceNamespace, SurfaceOperation } from "../surface/surface.ts";
 import { discoveryNamespace, type Discovery, isDiscovery } from "./discovery.ts";
 import { ImageCollector } from "./image-collector.ts";
+import { namesOf } from "./names.ts";
 import { type Binding, type BindingCall, type Bindings, ProgramEnd } from "./port.ts";
 import type { ProgramLike, ProgramOutcomeLike } from "./program.ts";
 import { type Answered, fromRecord, toRecord } from "./recorded.ts";
@@ -73,26 +74,21 @@ export class ProgramCalls {
   }
 
   /**
-   * All that can be called as the program begins, and what it called in an earlier process: that it is gone since then
-   * is told by the call.
+   * All that could be called as the program began, in whatever process, and what it called since: that something is
+   * gone meanwhile is told by the call.
    */
   bindings(): Bindings {
     const { source, program } = this.#host;
-    const { namespaces, renamed } = source.surface();
-    const names = new Map<string, Set<string>>();
-    for (const { name, operations } of namespaces)
-      names.set(name, new Set(operations.map(({ property }) => property)));
-    for (const [former, now] of Object.entries(renamed)) {
-      const properties = names.get(now);
-      if (properties && !names.has(former)) names.set(former, properties);
-    }
+    const now = namesOf(source.surface());
+    const names = new Map(
+      Object.entries(program?.names(now) ?? now).map(([name, some]) => [name, new Set(some)]),
+    );
     for (const { ordinal, operation, outcome } of program?.calls() ?? []) {
       const [namespace, property] = partsOf(operation);
       if (!names.has(namespace)) names.set(namespace, new Set());
       names.get(namespace)?.add(property);
       if (outcome?.ok) this.#keep(ordinal, operation, fromRecord(outcome.value));
     }
-    names.set(discoveryNamespace, new Set(["list", "search", "describe"]));
     return Object.fromEntries(
       [...names].map(([namespace, properties]) => [
         namespace,
@@ -255,8 +251,8 @@ export class ProgramCalls {
     if (!operation) {
       const names = namespace.operations.map((one) => one.property);
       throw new OperationError(
-        "unknown_operation",
-        `${called} has no operation ${property}.${hint(property, names)}`,
+        "detached",
+        `${called} has no operation ${property} any more, so it did not run.${hint(property, names)}`,
       );
     }
     const decision = decide(access?.() ?? {}, namespace.grant, operation.label);

@@ -15,9 +15,14 @@ export interface ProgramLike extends Journal {
     call: ProgramCallLike,
     effect: (input: JsonObject, signal: AbortSignal) => Promise<Json | undefined>,
   ): Promise<ProgramOutcomeLike>;
+  /** What its code can name: `now` where it begins, and in a later process what it could name then. */
+  names(now: ProgramNamesLike): ProgramNamesLike;
   /** What it has asked for so far, by ordinal: also in earlier processes, and what waits for a person. */
   calls(): readonly ProgramRecordLike[];
 }
+
+/** The operations of each namespace. */
+export type ProgramNamesLike = Readonly<Record<string, readonly string[]>>;
 
 export interface ProgramCallLike {
   readonly ordinal: number;

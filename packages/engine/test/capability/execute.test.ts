@@ -1,6 +1,7 @@
 // Programs through the door in a whole host: the real runtime, sandbox and model loop, and a scripted provider.
 
-import { OperationError } from "@lichen/capability";
+import { OperationError, type Surface, type SurfaceNamespace } from "@lichen/capability";
+import type { SqlFile } from "@lichen/runtime/node";
 import { readFile } from "node:fs/promises";
 import { afterEach, expect, test } from "vitest";
 import { killInMidRun } from "../model/kill.ts";
@@ -204,6 +205,88 @@ test("[D13] [D1] what is detached while a program waits for a person is never ca
   expect(resultOf(rig)?.text).toBe("detached");
   expect(source.made).toEqual([{ operation: "add", input: {} }]);
 });
+
+const lives = {
+  restored: undefined,
+  "replayed from its start": (sql: SqlFile["sql"]) =>
+    sql.run("update program set engine = 'another'"),
+};
+for (const [how, meanwhile] of Object.entries(lives)) {
+  /** A program that waits for a person while its surface becomes another, and then looks around. */
+  const goesOn = async (source: Attached, code: string) => {
+    const before = source.current;
+    const changed = namespace("notes", [operation("add"), operation("share")]);
+    const rig = await start(source, { script: [program(code), "done"] });
+    const command = await rig.send({ type: "prompt", text: "go" });
+    await untilAsked(rig);
+    return async (change: (before: Surface, changed: SurfaceNamespace) => Partial<Surface>) => {
+      source.current = { ...before, ...change(before, changed), revision: before.revision + 1 };
+      await rig.reopen(meanwhile);
+      const { approvalId } = await untilAsked(rig);
+      await rig.send({ type: "answer", approvalId, allow: true });
+      await rig.settled(command);
+      return resultOf(rig)?.text ?? "";
+    };
+  };
+  const asks = "await notes.add(); const asked = await notes.erase().catch((e) => e.code);";
+
+  test(`[D20] a program ${how} whose namespaces were detached hears of it at each new call, and no other way`, async () => {
+    const source = notes();
+    source.current = {
+      ...source.current,
+      namespaces: [...source.current.namespaces, namespace("mail", [operation("send")])],
+    };
+    const goOn = await goesOn(
+      source,
+      `const has = typeof mail.send; ${asks}
+       const tried = await Promise.all([notes.all(), mail.send()].map((it) => it.catch((e) => e.code)));
+       return [has, typeof mail.send, asked, ...tried]`,
+    );
+    const text = await goOn(() => ({ namespaces: [] }));
+    expect(text).toBe('["function","function","detached","detached","detached"]');
+    expect(source.made).toEqual([{ operation: "add", input: {} }]);
+  });
+
+  test(`[D20] a program ${how} whose namespace was renamed is told the new name`, async () => {
+    const source = notes();
+    const goOn = await goesOn(
+      source,
+      `${asks} return [asked, await notes.all().catch((e) => e.message)]`,
+    );
+    const text = await goOn(({ namespaces }) => ({
+      namespaces: namespaces.map((one) => ({ ...one, name: "notebook" })),
+      renamed: { notes: "notebook" },
+    }));
+    expect(JSON.parse(text)).toEqual([
+      "renamed",
+      "notes is called notebook now: call notebook.all. It did not run.",
+    ]);
+    expect(source.made).toHaveLength(1);
+  });
+
+  test(`[D20] a program ${how} can name what it could as it began, however much that is`, async () => {
+    const source = notes();
+    const many = Array.from({ length: 300 }, (_, at) => operation(`operation${at}`));
+    source.current = {
+      ...source.current,
+      namespaces: [...source.current.namespaces, namespace("many", many)],
+    };
+    const goOn = await goesOn(
+      source,
+      `const names = Object.keys(notes); ${asks}
+       const tried = await notes.all().catch((e) => e.code);
+       return [names, Object.keys(notes), "share" in notes, typeof other, Object.keys(many).length, asked, tried]`,
+    );
+    const text = await goOn((_, changed) => ({
+      namespaces: [changed, namespace("other", [operation("it")])],
+    }));
+    const names = ["add", "all", "erase"];
+    expect(JSON.parse(text)).toEqual([
+      ...[names, names, false, "undefined", 300],
+      ...["detached", "detached"],
+    ]);
+  });
+}
 
 test("[D10] [D11] images and display data of calls before a restart are there after it", async () => {
   const png = Buffer.from(

@@ -76,8 +76,8 @@ export interface Rig {
   prompt(text: string): Promise<Settlement>;
   entries(): Promise<Entry[]>;
   data<K extends Kind>(kind: K): Promise<EntryData[K][]>;
-  /** Stops the host as a drain does, leaving its runs, and opens the store again. */
-  reopen(): Promise<void>;
+  /** Stops the host as a drain does, leaving its runs, and opens the store again, with `meanwhile` done to it. */
+  reopen(meanwhile?: (sql: SqlFile["sql"]) => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -144,9 +144,9 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
         .filter((entry) => entry.kind === kind)
         .map((entry) => entry.data as EntryData[K]);
     },
-    async reopen() {
+    async reopen(meanwhile) {
       await shut();
-      await open();
+      await open(meanwhile);
     },
     async close() {
       await shut();
@@ -154,8 +154,9 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-  const open = async () => {
+  const open = async (first?: (sql: SqlFile["sql"]) => void) => {
     store = await openSql(join(folder, "store.db"));
+    first?.(store.sql);
     const platform = nodePlatform({ report: (error) => reported.push(error) });
     const { approvalTtlMs } = options;
     const ttl = approvalTtlMs === undefined ? {} : { approvalTtlMs };

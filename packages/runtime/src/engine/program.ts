@@ -24,6 +24,11 @@ export interface Program {
     call: ProgramCall,
     effect: (input: JsonObject, signal: AbortSignal) => Promise<Json | undefined>,
   ): Promise<ProgramOutcome>;
+  /**
+   * What its code can name: what is given when it begins, and in a later process what was given then, whatever is there
+   * by now. Told before its first call.
+   */
+  names(now: ProgramNames): ProgramNames;
   /** What it has asked for so far, by ordinal: in earlier processes too, and also what waits for a person. */
   calls(): readonly ProgramRecord[];
   /** The state that an earlier process kept. */
@@ -31,6 +36,9 @@ export interface Program {
   /** Keeps it in place of the one before; durable when it settles. Works also while the host drains. Gone with the program's own outcome. */
   save(snapshot: ProgramSnapshot): Promise<void>;
 }
+
+/** The operations of each namespace. */
+export type ProgramNames = Readonly<Record<string, readonly string[]>>;
 
 export interface ProgramCall {
   readonly ordinal: number;

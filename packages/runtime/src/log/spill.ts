@@ -16,7 +16,7 @@ const leastStringBytes = 1_024;
 const smallUnits = Math.floor(stringBytes / 3);
 const smallValues = 4_096;
 
-/** @internal Exported for its tests. */
+/** Of text that was put aside. */
 export const textType = "text/plain; charset=utf-8";
 /** @internal Exported for its tests. */
 export const jsonType = "application/json";

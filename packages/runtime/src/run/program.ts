@@ -4,6 +4,7 @@
 //   J2  A recorded outcome is returned without running or asking again; `order` is the order of the outcomes in the log.
 //   J3  What asks for something else than the record of its ordinal holds is `diverged`, and runs nothing.
 //   J4  A call left open by another process runs again only where it is `read` or replay-safe.
+//   J12 What its code can name is written with its beginning, and is the same in every process.
 
 import {
   canonicalJson,
@@ -18,12 +19,14 @@ import type { Answer } from "../engine/port.ts";
 import type {
   Program,
   ProgramCall,
+  ProgramNames,
   ProgramOutcome,
   ProgramRecord,
   ProgramSnapshot,
 } from "../engine/program.ts";
 import { entryRow } from "../log/entry-log.ts";
-import { restore } from "../log/spill.ts";
+import { putBlob } from "../log/blob.ts";
+import { restore, textType } from "../log/spill.ts";
 import { countStep } from "../queue/command-table.ts";
 import { eidOf, seqOf } from "../store/keys.ts";
 import { approvalNamed, askedAbout, askedCalls } from "./approval-table.ts";
@@ -47,6 +50,8 @@ import {
 type Effect = Parameters<Program["call"]>[1];
 type OutcomeData = EntryData["program.outcome"];
 
+/** Up to this length names stand in the log itself. */
+const shortNames = 1_024;
 /** The code of what failed without one. */
 const failed = "failed";
 
@@ -60,6 +65,8 @@ export class LiveProgram implements Program {
   readonly #order: number[] = [];
   readonly #recordedAt = new Map<number, number>();
   readonly #inHand = new Set<number>();
+  /** As JSON. */
+  #names: string | undefined;
 
   constructor(
     run: CallingRun,
@@ -88,6 +95,16 @@ export class LiveProgram implements Program {
     const at = this.#recordedAt.get(ordinal);
     if (at === undefined) throw new Error(`call ${ordinal} of the program has no outcome`);
     return at;
+  }
+
+  names(now: ProgramNames): ProgramNames {
+    const known = programRow(this.#run.ground.sql, this.#key);
+    if (!known) {
+      this.#names = JSON.stringify(now);
+      return now;
+    }
+    const { names } = this.#read<EntryData["program.started"]>(known.started);
+    return typeof names === "string" ? (JSON.parse(names) as ProgramNames) : now;
   }
 
   calls(): ProgramRecord[] {
@@ -255,6 +272,18 @@ export class LiveProgram implements Program {
     return outcome;
   }
 
+  /** The names for the log: many of them are kept once for all programs of a session that have the same. */
+  #told(sid: number): Pick<EntryData["program.started"], "names"> {
+    const names = this.#names;
+    if (names === undefined) return {};
+    if (names.length <= shortNames) return { names };
+    const { sql, platform } = this.#run.ground;
+    const bytes = new TextEncoder().encode(names);
+    const blob = platform.sha256(bytes);
+    putBlob(sql, sid, blob, textType, bytes);
+    return { names: { blob, mimeType: textType, bytes: bytes.length } };
+  }
+
   #note(ordinal: number, at: number): void {
     this.#recordedAt.set(ordinal, at);
     this.#order.push(ordinal);
@@ -291,7 +320,7 @@ export class LiveProgram implements Program {
         const entry = session.append({
           kind: "program.started",
           command: seqOf(cid),
-          data: { ...this.#place, seed: this.seed },
+          data: { ...this.#place, seed: this.seed, ...this.#told(session.row.sid) },
         });
         insertProgram(sql, { ...this.#key, cid, started: eidOf(session.row.sid, entry.seq) });
       }
