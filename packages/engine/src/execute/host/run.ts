@@ -7,6 +7,7 @@
 //       next outcome.
 
 import type { Bindings, ExecuteOptions, Execution, Journal } from "@lichen/capability/execute";
+import { KeptSnapshots } from "../kept-snapshots.ts";
 import type { Limits } from "../limits.ts";
 import { nameOf, OpenCall } from "../open-call.ts";
 import { failureOf, isProgramEnd, resultOf } from "../outcome.ts";
@@ -40,16 +41,13 @@ export class Run {
   readonly #stop = new AbortController();
   readonly #watch: Stopwatch;
   readonly #turns: Turns;
+  readonly #snapshots: KeptSnapshots;
   #seat: Seat | undefined;
   #isSeating = false;
   #guest: "away" | "busy" | "idle" | "snapshot" = "away";
   #delivered = 0;
   #asked = 0;
   #printed = "";
-  /** How many outcomes the newest snapshot held that was tried. */
-  #snapshotAt = -1;
-  #isParkable = false;
-  #saving: Promise<void> = Promise.resolve();
   #result: Result | undefined;
   #isOver = false;
   #isStopped = false;
@@ -66,6 +64,7 @@ export class Run {
       Object.entries(given.bindings).map(([name, operations]) => [name, Object.keys(operations)]),
     );
     this.#turns = new Turns(this.#journal, given.now);
+    this.#snapshots = new KeptSnapshots(this.#journal, () => this.#guarded(() => this.#turn()));
     const deadlineMs = given.options.deadlineMs ?? given.limits.deadlineMs;
     this.#watch = new Stopwatch(deadlineMs, () =>
       this.#end({
@@ -119,17 +118,11 @@ export class Run {
   }
 
   #begin(seat: Seat): void {
-    const snapshot = this.#journal?.snapshot();
-    const isOurs =
-      snapshot !== undefined &&
-      snapshot.engine === seat.engine &&
-      snapshot.delivered <= this.#turns.order.length;
+    const snapshot = this.#snapshots.begin(seat.engine, this.#turns.order.length);
     this.#guest = "busy";
     this.#watch.run();
-    if (!isOurs) return this.#start(seat);
+    if (!snapshot) return this.#start(seat);
     this.#delivered = snapshot.delivered;
-    this.#snapshotAt = snapshot.delivered;
-    this.#isParkable = true;
     seat.post({ type: "restore", bytes: snapshot.bytes, ...this.#beginning() });
   }
 
@@ -151,8 +144,7 @@ export class Run {
         this.#printed += message.text;
         return this.#given.options.output?.(this.#printed);
       case "unrestorable":
-        this.#snapshotAt = -1;
-        this.#isParkable = false;
+        this.#snapshots.refuse();
         if (this.#seat && !this.#isStopped) return this.#start(this.#seat);
         this.#guest = "idle";
         return this.#conclude();
@@ -163,7 +155,6 @@ export class Run {
         return this.#stepped(message.asks, message.calls, message.ending);
       case "snapshot":
         this.#guest = "idle";
-        this.#isParkable = false;
         if (message.bytes !== undefined) this.#save(message.bytes);
         return this.#isStopped ? this.#conclude() : this.#turn();
     }
@@ -269,7 +260,7 @@ export class Run {
     if (!call.outcome) return;
     this.#calls.delete(ordinal);
     this.#delivered++;
-    this.#isParkable = false;
+    this.#snapshots.leave();
     this.#guest = "busy";
     this.#seat?.post({
       type: "deliver",
@@ -295,34 +286,21 @@ export class Run {
 
   #leaveImage(): void {
     if (!this.#journal || !this.#allWait()) return;
-    if (this.#snapshotAt === this.#delivered) {
-      if (this.#isParkable) this.#leave(true);
-      return;
-    }
-    this.#snapshot();
+    if (this.#snapshots.isDue(this.#delivered)) return this.#snapshot();
+    if (this.#snapshots.isCurrent) this.#leave(true);
   }
 
   #snapshot(): void {
-    this.#snapshotAt = this.#delivered;
+    this.#snapshots.tried(this.#delivered);
     this.#guest = "snapshot";
     this.#seat?.post({ type: "snapshot" });
   }
 
   #save(bytes: Uint8Array): void {
-    const journal = this.#journal;
     const engine = this.#seat?.engine;
-    if (!journal || engine === undefined) return;
+    if (engine === undefined) return;
     const delivered = this.#delivered;
-    this.#saving = this.#saving
-      .then(() => journal.save({ engine, delivered, bytes }))
-      .then(
-        () => {
-          this.#isParkable = this.#delivered === delivered;
-          this.#guarded(() => this.#turn());
-        },
-        // It was not kept: the program is run again from its start, or from the one before.
-        () => undefined,
-      );
+    this.#snapshots.save({ engine, delivered, bytes }, () => this.#delivered);
   }
 
   // The end.
@@ -342,7 +320,7 @@ export class Run {
     this.#watch.pause();
     this.#startGrace();
     const reason: unknown = this.#given.options.signal?.reason;
-    if (result.ok || result.reason !== "aborted") this.#snapshotAt = this.#delivered;
+    if (result.ok || result.reason !== "aborted") this.#snapshots.tried(this.#delivered);
     this.#stop.abort(reason ?? new Error(result.ok ? "The program has ended." : result.message));
     // A guest that is about to be idle can still leave a snapshot.
     if (this.#guest === "busy" && !result.ok && result.reason === "aborted")
@@ -371,12 +349,7 @@ export class Run {
 
   /** The guest is idle and goes no further: a last snapshot, where a later run may go on from it. */
   #stoppedIdle(): void {
-    if (
-      this.#guest === "idle" &&
-      this.#journal &&
-      this.#calls.size > 0 &&
-      this.#snapshotAt !== this.#delivered
-    )
+    if (this.#guest === "idle" && this.#calls.size > 0 && this.#snapshots.isDue(this.#delivered))
       return this.#snapshot();
     this.#conclude();
   }
@@ -406,7 +379,7 @@ export class Run {
         ? this.#done.reject(failure.error)
         : this.#done.resolve({ result, printed: this.#printed, calls: this.#asked });
     if (isLate) give();
-    else void this.#saving.then(give);
+    else void this.#snapshots.settled.then(give);
   }
 
   /** Runs a reaction: what it throws is a bug of this host or of what it was given. */
