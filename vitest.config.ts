@@ -9,7 +9,8 @@ const scratch = join(tmpdir(), `lichen-tests-${userInfo().uid}`);
 const onNode = {
   isolate: false,
   pool: "threads",
-  testTimeout: 30_000,
+  // Many wait for processes of their own, beside another file that does the same.
+  testTimeout: 60_000,
   // A host keeps its state and its cache below these: never in the home of whoever runs the tests.
   env: { XDG_DATA_HOME: join(scratch, "data"), XDG_CACHE_HOME: join(scratch, "cache") },
   // Agent folders of tests are loaded by Node itself, as everywhere else.

@@ -7,6 +7,6 @@ const all = await pages();
 
 test.for(all.filter(({ hasScreen }) => hasScreen))(
   "[K21] every snippet of $path runs in a terminal, which shows what the page says",
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   follow,
 );

@@ -8,6 +8,6 @@ const all = await pages();
 
 test.for(all.filter(({ hasScreen }) => !hasScreen))(
   "[K21] every snippet of $path runs and prints what the page says",
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   follow,
 );
