@@ -2,6 +2,8 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } fr
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { outcomeOf, type Tool, type ToolContext } from "@lichen/engine";
+import { collect, invokeOf } from "@lichen/server";
+import { openAgent } from "@lichen/server/node";
 import { expect, test } from "vitest";
 import dice from "../examples/hello/tools/dice.ts";
 
@@ -72,3 +74,31 @@ test("[C18] notes writes a note once however often it is told, lists it, and del
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test("[C18] garden finds out by one program how often each plant wants water, and removes no bed by itself", async () => {
+  const folder = mkdtempSync(join(examples, "copy-"));
+  try {
+    cpSync(join(examples, "garden"), folder, { recursive: true });
+    await using opened = await openAgent({
+      dir: folder,
+      model: "lichen/demo",
+      env: (name) => (name === "PATH" ? process.env["PATH"] : undefined),
+    });
+    const text = readFileSync(join(folder, "ask.txt"), "utf8");
+    const answer = await collect(invokeOf(opened.agent).invoke({ session: "s" }, { text }));
+    for (const [plant, days] of Object.entries({ fern: 2, moss: 1, thyme: 7, tomato: 1 }))
+      expect(answer.text).toContain(JSON.stringify({ plant, days }));
+    const remove = `Use the execute tool with {"code": "return beds.remove({ path: 'north.txt' });"}`;
+    const session = opened.agent.session("t");
+    await session.send({ type: "prompt", requestId: "p", text: remove });
+    let isAsked = false;
+    for await (const frame of session.watch()) {
+      isAsked = (await session.read()).approvals.length > 0;
+      if (isAsked || (frame.type === "state" && frame.data.state === "idle")) break;
+    }
+    expect(isAsked).toBe(true);
+    expect(existsSync(join(folder, "beds/north.txt"))).toBe(true);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);

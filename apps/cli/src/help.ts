@@ -40,7 +40,7 @@ export function renderHelp(commands: readonly CommandSpec[]): string {
 export function renderCommandHelp(command: CommandSpec): string {
   const { arguments: args, options, examples, details } = command;
   return lines([
-    `Usage: lichen ${synopsis(command)}${options.length > 0 ? " [options]" : ""}`,
+    `Usage: lichen ${synopsis(command, options.length > 0 ? ["[options]"] : [])}`,
     "",
     `${command.summary[0]?.toUpperCase()}${command.summary.slice(1)}.`,
     ...details.flatMap((paragraph) => ["", ...wrapped(paragraph, 88)]),
@@ -82,12 +82,13 @@ function brief(command: CommandSpec): string {
   return [command.name, ...needed].join(" ");
 }
 
-function synopsis(command: CommandSpec): string {
+/** `options` stand before a `--`: what follows it belongs to the program there. */
+function synopsis(command: CommandSpec, options: readonly string[] = []): string {
   const words = command.arguments.map((spec) =>
     spec.required ? `<${spec.name}>` : `[${spec.name}]`,
   );
   const rest = command.rest === undefined ? [] : [`[-- ${command.rest.name}…]`];
-  return [command.name, ...words, ...rest].join(" ");
+  return [command.name, ...words, ...options, ...rest].join(" ");
 }
 
 function section(title: string, rows: readonly [string, string][]): string[] {

@@ -33,6 +33,8 @@ export interface ReachOptions {
   readonly patienceMs?: number;
   /** Where the store is opened here, nothing in it runs: what is queued, and what a host left, stays as it is. */
   readonly atRest?: boolean;
+  /** Where the store is opened here, what the folder's connections lend is waited for, as a turn would. */
+  readonly declared?: boolean;
   /** Where the store is opened here, this session's work alone runs in it: what is of others stays as it is. */
   readonly only?: string;
 }
@@ -44,6 +46,8 @@ const storeMs = 10_000;
 const storePauseMs = 100;
 /** From here on the person is told. */
 const noticeMs = 1_500;
+/** How long the servers of the folder's connections are waited for. */
+const declaredMs = 10_000;
 
 /** Throws a `Fault` where no agent can be found, or its store is held by a process that does not answer. */
 export async function reachAgent(
@@ -85,7 +89,7 @@ export async function reachAgent(
 async function opened(
   place: Place,
   terminal: Terminal,
-  { atRest = false, only }: ReachOptions,
+  { atRest = false, declared = false, only }: ReachOptions,
 ): Promise<ReachedAgent> {
   const log = openLog(terminal, "info");
   const host = await openOwnHost(place, {
@@ -93,6 +97,7 @@ async function opened(
     ...(atRest ? { capacity: 0 } : {}),
     ...(only === undefined ? {} : { only }),
   });
+  if (declared) await within(declaredMs, host.declared);
   const client = localClient(host.owner);
   const agent = client.agent(place.agentId);
   return {
@@ -109,6 +114,13 @@ async function opened(
         );
     },
   };
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const waiting = new AbortController();
+  const late = wait(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
+  await Promise.race([work, late]);
+  waiting.abort();
 }
 
 /** The sessions whose run ends with this process. */

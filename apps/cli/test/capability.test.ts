@@ -178,6 +178,42 @@ test("[K92] a connection of the folder is listed with its file, kept while its s
   expect(detach.stderr).toContain("connections/notes.ts");
 }, 60_000);
 
+test("[K110] what the folder declares is listed, shown and called before the agent has ever run, its servers waited for", async () => {
+  await using home = await Home.make();
+  const connection = JSON.stringify({ kind: "mcp", command: process.execPath, args: [memory] });
+  const dir = await writeAgent(home, {
+    "connections/memory.ts": `export default ${connection};\n`,
+  });
+  const read = await home.run(["capability", "call", "memory", "read_graph", dir]);
+  expect(read.code).toBe(0);
+  expect(JSON.parse(read.stdout)).toEqual({ entities: [], relations: [] });
+  await mkdir(home.path("agent/notes"));
+  await writeFile(
+    home.path("agent/connections/notes.ts"),
+    `export default { kind: "files", root: "notes" };\n`,
+  );
+  const { stdout } = await home.run(["capability", "list", dir]);
+  expect(stdout).toMatch(
+    /^memory +mcp +active +9 operations\nnotes +files +active +4 operations$/m,
+  );
+}, 60_000);
+
+test("[K111] a label that names no operation is told, and so is a name that was not free", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const add = ["capability", "add", "files", dir, "--root", dir, "--name", "notes"];
+  expect((await home.run(add)).stderr).not.toMatch(/label|called/);
+  const change = ["capability", "change", "notes", dir, "--label"];
+  expect((await home.run([...change, "raed=confirm"])).stderr).toMatch(/no operation raed.*read/);
+  const again = await home.run([...add, "--label", "raed=confirm"]);
+  expect(again).toMatchObject({ code: 0, stdout: "" });
+  expect(again.stderr).toMatch(/no operation raed.*read/);
+  expect(again.stderr).toContain("it is called notes2: notes is or was the name of another");
+  const help = await home.run(["help", "capability", "add"]);
+  // What stands behind a -- is the program's.
+  expect(help.stdout).toContain("[dir] [options] [-- command…]");
+}, 60_000);
+
 test("[K93] a person signs in at the address that is printed; the next call is sent with it, and the sign-in can be forgotten", async () => {
   await using home = await Home.make();
   await using server = await AuthorizationServer.open();

@@ -15,7 +15,7 @@ export async function withAgent<T>(
   terminal: Terminal,
   work: (agent: Agent) => Promise<T>,
 ): Promise<T> {
-  const reached = await reachAgent(input, terminal, { atRest: true });
+  const reached = await reachAgent(input, terminal, { atRest: true, declared: true });
   try {
     return await work(reached.agent);
   } catch (error) {

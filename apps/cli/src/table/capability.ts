@@ -142,9 +142,9 @@ export const capability: readonly CommandSpec[] = [
       { ...json, summary: "print what was added as one line of JSON" },
     ],
     examples: [
-      "lichen capability add mcp --url https://mcp.example.com/mcp --oauth",
+      "lichen capability add mcp --name example --url https://mcp.example.com/mcp --oauth",
       "lichen capability add mcp --name memory -- npx -y @modelcontextprotocol/server-memory",
-      "lichen capability add openapi --spec https://api.example.com/openapi.json --secret EXAMPLE_TOKEN",
+      "lichen capability add openapi --name example --spec https://api.example.com/openapi.json --secret EXAMPLE_TOKEN",
       "lichen capability add files --root ~/notes --name notes --write",
     ],
     load: () => import("../command/capability/add.ts"),

@@ -58,6 +58,8 @@ export interface Host {
   readonly diagnostics: readonly Diagnostic[];
   /** How its connections sign in. */
   auth(): ReturnType<FolderAgent["capabilities"]["auth"]>;
+  /** Settles when what the folder declares is attached, or known not to be had now: as late as its servers answer. */
+  readonly declared: Promise<void>;
   sandbox(): ReturnType<FolderAgent["sandbox"]>;
   /** The folder as it stands now. */
   load(): Promise<LoadedDefinition>;
@@ -132,7 +134,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       });
       made.capabilities.adopt(agent.capabilities);
       // Nobody waits for servers: a turn does, for a while.
-      made.declare().catch((error: unknown) => options.report(error));
+      const declared = made.declare().catch((error: unknown) => options.report(error));
       return {
         owner: store.owner,
         platform,
@@ -143,6 +145,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
         models: made.models,
         diagnostics: made.diagnostics,
         auth: () => made.capabilities.auth(),
+        declared,
         sandbox: () => made.sandbox(),
         load: () => made.folder.load(),
         model: () => made.model(),

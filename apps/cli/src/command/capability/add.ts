@@ -18,7 +18,7 @@ export function run(given: Input, terminal: Terminal): Promise<number> {
     const requestId = `cli-${randomUUID()}`;
     const { info } = await agent.capabilities.attach({ ...request, requestId });
     if (given.flag("json")) terminal.answer(`${JSON.stringify(info)}\n`);
-    else tell(info, place, terminal);
+    else tell(info, request.namespace, place, terminal);
     return 0;
   });
 }
@@ -35,7 +35,13 @@ function wordsOf(given: Input): { source: string | undefined; place: Input } {
   return { source: undefined, place: inFolder(given, dir ?? source) };
 }
 
-function tell(info: CapabilityInfo, place: Input, terminal: Terminal): void {
+/** `wanted`: the name that was asked for, which may not have been free. */
+function tell(
+  info: CapabilityInfo,
+  wanted: string | undefined,
+  place: Input,
+  terminal: Terminal,
+): void {
   const { namespace, state, operations, auth } = info;
   const name = oneLine(namespace, 64);
   const problem = problemTold(info);
@@ -45,6 +51,9 @@ function tell(info: CapabilityInfo, place: Input, terminal: Terminal): void {
       ? `${name} is added: ${operationsTold(operations)}`
       : `${name} is kept, and lends nothing yet${problem === "" ? "" : `: ${problem}`}`,
   );
+  if (state === "active" && problem !== "") terminal.say(problem);
+  if (wanted !== undefined && wanted !== namespace)
+    terminal.say(`it is called ${name}: ${oneLine(wanted, 64)} is or was the name of another`);
   if (auth.type === "oauth" && (isOpen || state !== "active"))
     terminal.say(`sign in with \`${commandName()} capability auth ${name}${samePlace(place)}\``);
   else if (isOpen && auth.secret !== undefined)

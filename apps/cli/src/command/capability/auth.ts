@@ -23,7 +23,7 @@ import type { Terminal } from "../../terminal.ts";
 const patienceMs = 15 * 60_000;
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
-  const reached = await reachAgent(input, terminal, { atRest: true });
+  const reached = await reachAgent(input, terminal, { atRest: true, declared: true });
   try {
     const info = await capabilityCalled(reached.agent, input, terminal);
     const auth = await authOf(input, reached.stateDir, info);

@@ -3,6 +3,7 @@
 import type { CapabilityChanges } from "@lichen/wire";
 import { labelsOf } from "../../capability/asked.ts";
 import { capabilityCalled, withAgent } from "../../capability/named.ts";
+import { problemTold } from "../../capability/told.ts";
 import { type Input, UsageError } from "../../command.ts";
 import { oneLine } from "../../printable.ts";
 import type { Terminal } from "../../terminal.ts";
@@ -30,6 +31,8 @@ export function run(input: Input, terminal: Terminal): Promise<number> {
         `${oneLine(before.namespace, 64)} is called ${oneLine(info.namespace, 64)} from now on`,
       );
     else terminal.say(`${oneLine(info.namespace, 64)} is changed`);
+    const problem = problemTold(info);
+    if (problem !== "") terminal.say(problem);
     return 0;
   });
 }
