@@ -21,15 +21,15 @@ test.for([
   ['"/pictures/my cat.webp"', "/pictures/my cat.webp"],
   ["/pictures/my\\ cat.gif", "/pictures/my cat.gif"],
   ["file:///pictures/my%20cat.jpeg", "/pictures/my cat.jpeg"],
-  ["cat.png", "/work/cat.png"],
+  ["cat.png", "/home/ada/cat.png"],
 ] as const)("[U12] %s is pasted as the image that it names", ([pasted, path]) => {
-  expect(pastedPath(pasted, "/work")).toBe(path);
+  expect(pastedPath(pasted, "/home/ada")).toBe(path);
 });
 
 test.for(["", "look at cat.png\nplease", "notes.txt", "file://%ff/a.png", "a picture"])(
   "[U12] %j stays text when it is pasted",
   (pasted) => {
-    expect(pastedPath(pasted, "/work")).toBeUndefined();
+    expect(pastedPath(pasted, "/home/ada")).toBeUndefined();
   },
 );
 
@@ -70,9 +70,9 @@ test("[U12] what cannot be attached is refused with what to do, and what was att
 });
 
 test("[U12] a path is read from where the chat was started, and from home after a tilde", () => {
-  expect(pathOf("a.png", "/work")).toBe("/work/a.png");
-  expect(pathOf("/a.png", "/work")).toBe("/a.png");
-  expect(pathOf("~/a.png", "/work")).toMatch(/^\/.*\/a\.png$/);
+  expect(pathOf("a.png", "/home/ada")).toBe("/home/ada/a.png");
+  expect(pathOf("/a.png", "/home/ada")).toBe("/a.png");
+  expect(pathOf("~/a.png", "/home/ada")).toMatch(/^\/.*\/a\.png$/);
 });
 
 const info = (session: string, head: number, lastAt: string): SessionInfo => ({
