@@ -145,15 +145,17 @@ class Reader implements AsyncDisposable {
   }
 
   /**
-   * A key that follows an escape at once would be another key: its effect on the screen is waited for. What a program
-   * writes without showing anything else (it paints again) is none.
+   * A key that follows an escape at once would be another key, so its effect is waited for: that the line which says
+   * what escape does is gone. Any other change of the screen may have another reason (the foot's numbers).
    */
   async #press(key: string): Promise<void> {
     const terminal = this.#screen();
-    const before = (await terminal.screen()).join("\n");
+    const hint = (await terminal.screen()).find((line) => /\besc\b/.test(line));
     await terminal.press(key);
-    if (key === "Escape")
-      await terminal.until((lines) => lines.join("\n") !== before, "an effect of escape");
+    if (key !== "Escape") return;
+    if (hint === undefined)
+      throw new Error("a page presses escape where no line says what it does");
+    await terminal.until((lines) => !lines.includes(hint), `an end of "${hint.trim()}"`);
   }
 
   #screen(): Terminal {

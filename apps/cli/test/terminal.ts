@@ -66,7 +66,7 @@ export class Terminal implements AsyncDisposable {
   #broughtBack = 0;
 
   static async open(options: TerminalOptions): Promise<Terminal> {
-    const terminal = new Terminal(options.patienceMs ?? 15_000);
+    const terminal = new Terminal(options.patienceMs ?? 30_000);
     const env = {
       PATH: process.env["PATH"] ?? "",
       LANG: "C.UTF-8",
