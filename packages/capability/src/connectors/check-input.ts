@@ -152,12 +152,16 @@ function checkText(value: unknown, schema: JsonObject, path: string): string | u
   return `${path} must match ${pattern}; it is ${shown(value)}.`;
 }
 
-/** Only a pattern that cannot take long is tried: no repeated group, no look-around, few open repetitions, a short text. */
+/**
+ * Only a pattern that cannot take long is tried: no repeated group, no look-around, a short text, and few places where
+ * one match may be tried in several ways, since those multiply.
+ */
 function matches(pattern: string, value: string): boolean {
   if (pattern.length > 200 || value.length > 1_000) return true;
   if (/\)[*+?{]|\(\?[=!<]|\\[1-9k]/.test(pattern)) return true;
-  const open = pattern.match(/[*+]|\{\d*,\}|\{\d*,?\d{3,}\}/g) ?? [];
-  if (open.length > 2) return true;
+  const open = pattern.replaceAll("(?:", "(").match(/[*+?]|\{\d*,\d*\}/g)?.length ?? 0;
+  const choices = pattern.match(/\|/g)?.length ?? 0;
+  if (open > 2 || choices > (open === 0 ? 16 : 4)) return true;
   try {
     return new RegExp(pattern, "u").test(value);
   } catch {

@@ -3,7 +3,7 @@
 //   The text is always a program that a TypeScript compiler takes: every type that it names is in it.
 
 import type { JsonSchema } from "../json.ts";
-import { commentOf, cutLine, TypeWriter } from "./type-text.ts";
+import { commentOf, cutLine, keyOf, TypeWriter } from "./type-text.ts";
 import type { Found } from "./search.ts";
 
 export interface DeclarationOptions {
@@ -25,7 +25,7 @@ export function declarationsOf(all: readonly Found[], options: DeclarationOption
     for (const [name, text] of written.types) types.set(name, text);
     const members = spaces.get(namespace.name) ?? [];
     members.push(
-      `${docOf(found)}  ${operation.property}(${written.input}): Promise<${written.output}>;`,
+      `${docOf(found)}  ${keyOf(operation.property)}(${written.input}): Promise<${written.output}>;`,
     );
     spaces.set(namespace.name, members);
   }

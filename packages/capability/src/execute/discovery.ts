@@ -41,7 +41,7 @@ export function createDiscovery(): Discovery {
       const fields = fieldsOf("list", given, "namespace", ["namespace", "after", "limit"]);
       const name = textField("list", fields, "namespace");
       if (name === undefined) return { namespaces: namespacesOf(surface, access) };
-      return operationsOf(namespaceNamed(surface, name), access, {
+      return operationsOf(namespaceNamed(surface, name, access), access, {
         after: textField("list", fields, "after") ?? "",
         limit: countField("list", fields, "limit", most.listed, most.listed),
       });
@@ -52,7 +52,7 @@ export function createDiscovery(): Discovery {
       if (query === undefined)
         throw invalid('search: say what you look for: capabilities.search("create an issue").');
       const within = textField("search", fields, "namespace");
-      const only = within === undefined ? undefined : namespaceNamed(surface, within);
+      const only = within === undefined ? undefined : namespaceNamed(surface, within, access);
       const limit = countField("search", fields, "limit", 10, most.found);
       const found = indexOf(surface).search(
         query,
@@ -143,25 +143,33 @@ function toShown(found: Found): JsonObject {
 
 function foundNamed(surface: Surface, name: string, access: Access | undefined): Found[] {
   const dot = name.indexOf(".");
-  const namespace = namespaceNamed(surface, dot < 0 ? name : name.slice(0, dot));
+  const namespace = namespaceNamed(surface, dot < 0 ? name : name.slice(0, dot), access);
   if (dot < 0) return callable(namespace, access);
   const property = name.slice(dot + 1);
   const operation =
     namespace.operations.find((one) => one.property === property) ??
     namespace.operations.find((one) => one.name === property);
-  if (operation) return [{ namespace, operation }];
-  const names = namespace.operations.map((one) => one.property);
+  if (operation) {
+    const decision = decide(access ?? {}, namespace.grant, operation.label);
+    if (decision.allowed) return [{ namespace, operation }];
+    throw new OperationError(decision.code, decision.message);
+  }
+  const names = callable(namespace, access).map((one) => one.operation.property);
   throw new OperationError(
     "unknown_operation",
     `${namespace.name} has no operation ${property.slice(0, 100)}.${hint(property, names)}`,
   );
 }
 
-function namespaceNamed(surface: Surface, name: string): SurfaceNamespace {
+function namespaceNamed(
+  surface: Surface,
+  name: string,
+  access: Access | undefined,
+): SurfaceNamespace {
   const now = Object.hasOwn(surface.renamed, name) ? surface.renamed[name] : undefined;
   const namespace = surface.namespaces.find((one) => one.name === (now ?? name));
   if (namespace) return namespace;
-  const names = surface.namespaces.map((one) => one.name);
+  const names = namespacesOf(surface, access).map((one) => one.name);
   throw new OperationError(
     "unknown_namespace",
     `Nothing that is called ${name.slice(0, 100)} is attached.${hint(name, names)}`,

@@ -62,7 +62,7 @@ export class TypeWriter {
     const parts: string[] = [];
     const reference = textAt(schema, "$ref");
     if (reference !== undefined) parts.push(this.#reference(reference, depth, margin));
-    if (Object.hasOwn(schema, "const")) parts.push(this.#spent(literal(schema["const"] ?? null)));
+    if (Object.hasOwn(schema, "const")) parts.push(this.#enumeration([schema["const"] ?? null]));
     else if (isList(schema["enum"])) parts.push(this.#enumeration(schema["enum"]));
     else parts.push(this.#own(schema, depth, margin));
     for (const part of listAt(schema, "allOf").slice(0, most.parts)) parts.push(next(part));
@@ -102,7 +102,8 @@ export class TypeWriter {
 
   #enumeration(values: readonly Json[]): string {
     if (values.length === 0) return "never";
-    if (values.length <= most.literals) return this.#spent(either(values.map(literal)));
+    const said = values.length <= most.literals ? either(values.map(literal)) : undefined;
+    if (said !== undefined && said.length <= this.#left) return this.#spent(said);
     return either(values.map((value) => (value === null ? "null" : kindOf(value))));
   }
 
@@ -143,7 +144,7 @@ export class TypeWriter {
     const inner = comments ? `${margin}  ` : margin;
     const lines: string[] = [];
     for (const [name, member] of members.slice(0, most.members)) {
-      if (this.#left < 0) break;
+      if (this.#left < name.length) break;
       const mark = required.has(name) ? "" : "?";
       const comment = comments ? this.#spent(commentOf(member, inner)) : "";
       const key = this.#spent(keyOf(name));
@@ -224,7 +225,8 @@ export function cutLine(text: string, limit: number): string {
     : line;
 }
 
-function keyOf(name: string): string {
+/** A property's name as it stands in a type. */
+export function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) && !contextual.has(name) ? name : quoted(name);
 }
 

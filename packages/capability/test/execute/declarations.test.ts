@@ -95,6 +95,10 @@ test("[D9] unions, tuples, records, recursion and what has no type are said as t
     [{ not: {} }, "unknown"],
   ];
   for (const [given, expected] of types) expect(typeOf(given)).toBe(expected);
+  const built = operation("new", { description: "" });
+  expect(declarationsOf([{ namespace: namespace("api", [built]), operation: built }])).toContain(
+    '"new"(input?: ',
+  );
   const tree: JsonSchema = {
     type: "object",
     properties: {

@@ -91,6 +91,23 @@ test("[D4] only what the session may call now is shown", async () => {
   expect(decide(access, "notes", "read").allowed).toBe(false);
 });
 
+test("[D4] types are told of what the session may call only, and no refusal names anything else", async () => {
+  const source = new TestSource(surface([github, notes]));
+  const access: Access = { delivered: { github: "read", notes: "none" } };
+  const refused = (code: string) =>
+    value(source, code, access).then(String, (error: Error) => error.message);
+  expect(await refused("return capabilities.describe('github.reposGet')")).toContain("reposGet(");
+  for (const name of ["github.issuesCreate", "github.issues/create", "notes.addNote"]) {
+    const said = await refused(`return capabilities.describe(${JSON.stringify([name])})`);
+    expect(said).toContain("[denied]");
+    expect(said).not.toContain("title");
+  }
+  expect(await refused("return capabilities.describe('github.issueCreat')")).not.toContain(
+    "issuesCreate",
+  );
+  expect(await refused("return capabilities.list({namespace: 'note'})")).not.toContain("notes");
+});
+
 test("[D5] with 2,000 operations every answer stays bounded, and a search takes little time", async () => {
   const words = ["create", "list", "delete", "issue", "pull", "team", "hook", "secret", "run"];
   const many = Array.from({ length: 2_000 }, (_, at) =>
@@ -126,6 +143,24 @@ test("[D5] with 2,000 operations every answer stays bounded, and a search takes 
   );
   const namespaces = Array.from({ length: 90 }, (_, at) => namespace(`n${at}`, [operation("x")]));
   expect(namespacesText(surface(namespaces)).length).toBeLessThan(2_500);
+});
+
+test("[D5] no schema makes an answer long: not by its constants, its choices or the names in it", async () => {
+  const long = "x".repeat(200_000);
+  const given = {
+    exact: { const: long },
+    chosen: { enum: [long, 1] },
+    deep: { const: { a: [long] } },
+    [long]: { type: "string" },
+  };
+  const odd = operation("odd", { input: schema(given), output: { const: long } });
+  const source = new TestSource(surface([namespace("odd", [odd])]));
+  const described = await value(source, "return capabilities.describe('odd.odd')");
+  expect(String(described).length).toBeLessThan(20_000);
+  expect(described).toContain("exact?: string;");
+  expect(described).toContain("chosen?: (string | number);");
+  const found = await value(source, "return capabilities.search('odd')");
+  expect(JSON.stringify(found).length).toBeLessThan(2_000);
 });
 
 test("[D5] what is asked for wrongly is refused with what there is", async () => {

@@ -203,6 +203,24 @@ test("[M43] every operation of a service is a write; its owner may say that the 
   expect(await labels({ safeMethods: "read" })).toEqual(["get", "head", "options"]);
 });
 
+test("[M44] no pattern of a document holds the host up, however it is built", async () => {
+  const patterns = [
+    `^${"a?".repeat(60)}${"a".repeat(60)}$`,
+    `^${"a{0,50}".repeat(25)}b$`,
+    `^${"(a|aa)".repeat(30)}b$`,
+    `^${"(?:a|aa)".repeat(22)}b$`,
+    "^a*a*a*a*b$",
+  ];
+  for (const pattern of patterns) {
+    const parameter = { name: "q", in: "query", schema: { type: "string", pattern } };
+    const { connector, sent } = recording(withParameters("/beds", [parameter]));
+    const { context } = stage(noAuth(), "garden");
+    // Left to the server.
+    await connector.call("call", { q: "a".repeat(60) }, context);
+    expect(sent).toHaveLength(1);
+  }
+});
+
 test("[M44] what several places call by one name is told apart in the input, and the path's keeps its name", async () => {
   const spec = withParameters("/beds/{id}", [
     { name: "id", in: "header", schema: { type: "string" } },
