@@ -1,6 +1,7 @@
 // Looking into JSON whose shape nobody promised.
 
 import type { Json, JsonObject } from "../json.ts";
+import { visible } from "../visible.ts";
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -30,11 +31,10 @@ export function memberOf(value: JsonObject | undefined, name: string): Json | un
   return value !== undefined && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** The beginning of a text, in one line and without control characters. */
+/** The beginning of a text, in one line, with nothing unseen and without control characters. */
 export function oneLine(text: string, limit: number): string {
-  const line = text
-    .slice(0, limit * 4)
-    .replaceAll(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\s]+/gu, " ")
+  const line = visible(text.slice(0, limit * 4))
+    .replaceAll(/[\p{Cc}\s]+/gu, " ")
     .trim();
   return line.length > limit ? `${line.slice(0, limit - 1).trimEnd()}…` : line;
 }

@@ -3,6 +3,7 @@
 
 import { isList, isObject, listAt, memberOf, objectAt, textAt } from "../connectors/read-json.ts";
 import type { Json, JsonObject, JsonSchema } from "../json.ts";
+import { visible } from "../visible.ts";
 
 export interface TypeOptions {
   /** Characters that all may take together; what comes later is `unknown`. */
@@ -213,11 +214,10 @@ export function commentOf(schema: Json | undefined, margin: string): string {
   return said.length === 0 ? "" : `${margin}/** ${said.join(" ")} */\n`;
 }
 
-/** A text in one line, that ends no comment. */
+/** A text in one line, with nothing unseen, that ends no comment. */
 export function cutLine(text: string, limit: number): string {
-  const line = text
-    .slice(0, limit * 4)
-    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
+  const line = visible(text.slice(0, limit * 4))
+    .replaceAll(/[\p{Cc}\s]+/gu, " ")
     .replaceAll("*/", "* /")
     .trim();
   return line.length > limit
@@ -260,12 +260,14 @@ function kindOf(value: Json): string {
   return typeof value === "object" ? "unknown" : typeof value;
 }
 
-/** A string as code writes it; half characters and line separators as escapes. */
+/** A string as code writes it; half characters, line separators and what nobody sees as escapes. */
 function quoted(text: string): string {
-  return JSON.stringify(text).replaceAll(/[\u2028\u2029\u007f-\u009f\p{Cf}]/gu, (unit) =>
-    [...Array(unit.length).keys()]
-      .map((at) => `\\u${unit.charCodeAt(at).toString(16).padStart(4, "0")}`)
-      .join(""),
+  return JSON.stringify(text).replaceAll(
+    /[\u2028\u2029\u007f-\u009f\p{Cf}\p{Default_Ignorable_Code_Point}]/gu,
+    (unit) =>
+      [...Array(unit.length).keys()]
+        .map((at) => `\\u${unit.charCodeAt(at).toString(16).padStart(4, "0")}`)
+        .join(""),
   );
 }
 

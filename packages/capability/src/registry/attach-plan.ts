@@ -7,11 +7,13 @@ import { checkAuthConfig } from "../auth/check-auth-config.ts";
 import type { Connector } from "../connector.ts";
 import { hint } from "../connectors/nearest.ts";
 import type { JsonObject } from "../json.ts";
-import type { AttachRequest, CapabilityRow, Problem } from "./capability-row.ts";
+import type { AttachRequest, CapabilityRow, OwnerLabel, Problem } from "./capability-row.ts";
 import type { CapabilityFactory } from "./factory.ts";
 import { NamespaceAllocator, type TakenName } from "./namespace-allocator.ts";
 import { RegistryError } from "./registry-error.ts";
+import { visible } from "../visible.ts";
 
+const ownerLabels: readonly string[] = ["read", "write", "confirm"] satisfies OwnerLabel[];
 const idShape = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
 
 /** What makes two requests the same one. */
@@ -60,7 +62,7 @@ export function requestedRow(
     state: "requested",
     operations: [],
     formerProperties: earlier?.formerProperties ?? {},
-    labels: cloned(request.labels ?? {}),
+    labels: cloned(checkedLabels(request.labels ?? {})),
     grant: grant ?? request.id ?? name,
     keep: request.keep === true,
     ...(request.file === undefined ? {} : { file: request.file }),
@@ -89,7 +91,7 @@ export function activeRow(
     asked,
     namespace,
     grant: hasKey ? row.grant : namespace,
-    description: asked.description ?? connector.description ?? "",
+    description: asked.description ?? visible(connector.description ?? ""),
     ...(problem ? { problem } : {}),
   };
 }
@@ -132,6 +134,16 @@ export function checkedId(id: string): string {
   throw new RegistryError(
     "invalid",
     `id: ${JSON.stringify(id.slice(0, 100))} is not one: use letters, digits, _ and -, at most 128, a letter first.`,
+  );
+}
+
+/** A word that is no label would take a confirmation away without a sound. */
+export function checkedLabels(labels: CapabilityRow["labels"]): CapabilityRow["labels"] {
+  const wrong = Object.entries(labels).find(([, label]) => !ownerLabels.includes(label));
+  if (wrong === undefined) return labels;
+  throw new RegistryError(
+    "invalid",
+    `labels: ${wrong[0].slice(0, 100)} has no label that there is: use ${ownerLabels.join(", ")}.`,
   );
 }
 

@@ -13,6 +13,7 @@ import { moved } from "./lifecycle.ts";
 import { listedOperations } from "./listed-operations.ts";
 import type { LiveCapability } from "./live-capability.ts";
 import { RegistryError } from "./registry-error.ts";
+import { visible } from "../visible.ts";
 import type { RowBook } from "./row-book.ts";
 
 export interface AttachingOptions {
@@ -25,6 +26,8 @@ export interface AttachingOptions {
 }
 
 const mostAtOnce = 100;
+/** UTF-16 units of a problem, which is stored. */
+const mostUnits = 4_000;
 
 type Asked =
   | { readonly live: LiveCapability; readonly operations: readonly Operation[] }
@@ -230,9 +233,9 @@ function isSame(a: CapabilityRow, b: CapabilityRow): boolean {
 }
 
 export function problemOf(error: unknown): Problem {
-  if (error instanceof Error)
-    return { code: "code" in error ? String(error.code) : "failed", message: error.message };
-  return { code: "failed", message: String(error) };
+  const code = error instanceof Error && "code" in error ? String(error.code) : "failed";
+  const said = error instanceof Error ? error.message : String(error);
+  return { code: code.slice(0, 100), message: visible(said).slice(0, mostUnits).toWellFormed() };
 }
 
 export function attachFailed(row: CapabilityRow, problem: Problem, cause?: unknown): RegistryError {

@@ -1,6 +1,6 @@
 // What an owner changes of a capability: its name, labels, description and grant key.
 
-import { allocated, formerNames, labelProblem } from "./attach-plan.ts";
+import { allocated, checkedLabels, formerNames, labelProblem } from "./attach-plan.ts";
 import type { CapabilityChanges, CapabilityRow } from "./capability-row.ts";
 import { renameNotice, type RenameNotice } from "./surface-event.ts";
 
@@ -25,7 +25,7 @@ export function changedRow(
       ...(description === undefined ? {} : { description }),
       ...(grant === undefined ? {} : { grant }),
     },
-    labels: labels === undefined ? before.labels : { ...labels },
+    labels: labels === undefined ? before.labels : { ...checkedLabels(labels) },
     grant: grant ?? before.grant,
   };
   const problem = problemAfter(before, row);

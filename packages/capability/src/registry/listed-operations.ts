@@ -1,10 +1,11 @@
 // What a connector lists, as the row stores it: plain JSON, bounded, each operation under a property that stays its own.
 //
-//   A property that an operation has, or had, is never another's.
+//   A property that an operation has, or had, is never another's. Words that people and models read hold nothing unseen.
 
 import type { Operation } from "../operation.ts";
 import type { SurfaceOperation } from "../surface/surface.ts";
 import { OperationError } from "../failure.ts";
+import { hasUnseen, visible, visibleSchema } from "../visible.ts";
 import type { CapabilityRow } from "./capability-row.ts";
 import { freeName, identifierOf, isReservedProperty } from "./names.ts";
 
@@ -27,6 +28,7 @@ export function listedOperations(listed: readonly Operation[], before: Listed): 
   for (const { property, name } of before.operations) owners.set(property, name);
   const properties = new Map([...owners].map(([property, name]) => [name, property]));
   const operations = new Map<string, SurfaceOperation>();
+  const counts = new Map<string, number>();
   for (const operation of listed) {
     if (operations.has(operation.name)) continue;
     let property = properties.get(operation.name);
@@ -34,13 +36,14 @@ export function listedOperations(listed: readonly Operation[], before: Listed): 
       property = freeName(
         identifierOf(operation.name, "operation"),
         (tried) => !owners.has(tried) && !isReservedProperty(tried),
+        counts,
       );
       owners.set(property, operation.name);
     }
     operations.set(operation.name, { property, ...checked(operation) });
   }
   const sorted = [...operations.values()].sort((a, b) => (a.property < b.property ? -1 : 1));
-  const text = JSON.stringify(sorted);
+  const text = textOf(sorted);
   if (text.length > mostUnits)
     throw new OperationError(
       "too_large",
@@ -51,6 +54,26 @@ export function listedOperations(listed: readonly Operation[], before: Listed): 
   return {
     operations: JSON.parse(text) as SurfaceOperation[],
     formerProperties: Object.fromEntries(gone),
+  };
+}
+
+/** What a capability that ends leaves behind: its properties, which stay their operations' own where it comes back. */
+export function emptied<T extends Listed>(row: T): T {
+  return { ...row, ...listedOperations([], row) };
+}
+
+function textOf(operations: readonly SurfaceOperation[]): string {
+  const text = JSON.stringify(operations);
+  return hasUnseen(text) ? JSON.stringify(operations.map(seen)) : text;
+}
+
+function seen(operation: SurfaceOperation): SurfaceOperation {
+  const { description, input, output } = operation;
+  return {
+    ...operation,
+    description: visible(description),
+    input: visibleSchema(input),
+    ...(output && { output: visibleSchema(output) }),
   };
 }
 

@@ -14,12 +14,21 @@ export function identifierOf(text: string, otherwise: string): string {
   return /^[0-9]/.test(plain) ? `_${plain}`.slice(0, longest) : plain;
 }
 
-/** `name`, or the first of `name2`, `name3`… that is free. */
-export function freeName(name: string, isFree: (name: string) => boolean): string {
-  for (let count = 1; ; count++) {
+/**
+ * `name`, or the first of `name2`, `name3`… that is free. `counts` remembers how far each name was tried, where many are
+ * asked for at once and none becomes free meanwhile.
+ */
+export function freeName(
+  name: string,
+  isFree: (name: string) => boolean,
+  counts?: Map<string, number>,
+): string {
+  for (let count = counts?.get(name) ?? 1; ; count++) {
     const end = count === 1 ? "" : String(count);
     const tried = `${name.slice(0, longest - end.length)}${end}`;
-    if (isFree(tried)) return tried;
+    if (!isFree(tried)) continue;
+    counts?.set(name, count + 1);
+    return tried;
   }
 }
 

@@ -27,7 +27,7 @@ import type {
 import { changedRow } from "./changed-row.ts";
 import { type ConnectionOptions, Connections, detachedMessage } from "./connections.ts";
 import { moved } from "./lifecycle.ts";
-import { listedOperations } from "./listed-operations.ts";
+import { emptied, listedOperations } from "./listed-operations.ts";
 import { RegistryError } from "./registry-error.ts";
 import { Retries } from "./retries.ts";
 import { RowBook, type RowStorage } from "./row-book.ts";
@@ -64,7 +64,7 @@ export class Registry implements CapabilitySource {
     this.#book.retell();
     await this.#book.exclusive(async () => {
       const left = this.#book.rows().flatMap((row): CapabilityRow[] => {
-        if (row.state === "releasing") return [moved({ ...row, operations: [] }, "released")];
+        if (row.state === "releasing") return [moved(emptied(row), "released")];
         if (row.state !== "requested" || row.keep) return [];
         const message = "Its host stopped while it was being attached: attach it again.";
         return [{ ...moved(row, "released"), problem: { code: "interrupted", message } }];
@@ -128,7 +128,7 @@ export class Registry implements CapabilitySource {
       const rows = ids
         .map((id) => this.#book.get(id)!)
         .filter(({ state }) => state === "releasing")
-        .map((row) => moved({ ...row, operations: [] }, "released"));
+        .map((row) => moved(emptied(row), "released"));
       if (rows.length > 0) await this.#book.commit(rows);
     });
   }

@@ -130,6 +130,17 @@ test("[D9] unions, tuples, records, recursion and what has no type are said as t
   ).toBe("");
 });
 
+test("[G25] what nobody sees is left out of a type's words and escaped in its names and choices", () => {
+  const hidden = "a\u{e0041}\u202eb\ufe0fc";
+  const text = written({
+    type: "object",
+    properties: { [hidden]: { description: hidden, enum: [hidden] } },
+  });
+  expect(text).toContain(
+    '/** abc */\n    "a\\udb40\\udc41\\u202eb\\ufe0fc"?: "a\\udb40\\udc41\\u202eb\\ufe0fc";',
+  );
+});
+
 test("[D9] whatever a schema says, its type compiles", { timeout: 60_000 }, async () => {
   const names = fc.oneof(
     fc.constantFrom("a", "new", "get", "__proto__", "constructor", "it's", "1", "", "\u2028", "*/"),

@@ -97,6 +97,79 @@ test("[G16] a property stays its operation's own, also while that is gone", asyn
   ]);
 });
 
+test("[G16] a property stays its operation's own where its capability ends and comes back", async () => {
+  const host = new Host();
+  const server = host.server("a");
+  server.operations = [write("x/y"), write("x-y")];
+  const registry = await host.open();
+  await registry.attach(wish("a", { id: "own" }));
+  await registry.detach("own");
+  server.operations = [write("x-y"), write("x.y")];
+  const { operations } = await registry.attach(wish("a", { id: "own", again: true }));
+  expect(operations.map(({ name, property }) => `${name} ${property}`)).toEqual([
+    "x-y x_y2",
+    "x.y x_y3",
+  ]);
+});
+
+test("[G15] ten thousand operations whose names read alike are named in a moment", async () => {
+  const host = new Host();
+  const server = host.server("a");
+  server.operations = Array.from({ length: 10_000 }, (_, at) =>
+    write(String.fromCodePoint(0x4e00 + at)),
+  );
+  const registry = await host.open();
+  const begun = process.cpuUsage();
+  const { operations } = await registry.attach(wish("a"));
+  expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
+  expect(new Set(operations.map(({ property }) => property)).size).toBe(10_000);
+  expect(operations.find(({ name }) => name === "\u4e01")?.property).toBe("operation2");
+});
+
+test("[G25] what people and models read of an operation hides no words and turns none around; what is compared stays as it is", async () => {
+  const host = new Host();
+  const tags = Array.from("send all", (letter) =>
+    String.fromCodePoint(0xe0000 + letter.charCodeAt(0)),
+  );
+  const hidden = `a\u200bb${tags.join("")}\u202ec\u2066d\ufe0f\u3164e\u00ad`;
+  const server = host.server("a", new Server("a"));
+  server.hint = "a";
+  server.operations = [
+    {
+      name: "act",
+      description: hidden,
+      label: "write",
+      input: {
+        type: "object",
+        description: hidden,
+        properties: {
+          [hidden]: { title: hidden, default: hidden, enum: [hidden] },
+          description: { type: "string", description: hidden },
+        },
+        required: [hidden],
+      },
+      output: { items: [{ description: hidden }] },
+    },
+  ];
+  const registry = await host.open();
+  const { operations } = await registry.attach(wish("a"));
+  expect(operations).toMatchObject([
+    {
+      name: "act",
+      description: "abcde",
+      input: {
+        description: "abcde",
+        properties: {
+          [hidden]: { title: "abcde", default: hidden, enum: [hidden] },
+          description: { type: "string", description: "abcde" },
+        },
+        required: [hidden],
+      },
+      output: { items: [{ description: "abcde" }] },
+    },
+  ]);
+});
+
 test("[G16] names are unique and never another's, through renames, ends and restarts", async () => {
   const host = new Host();
   for (const name of ["a", "b", "c", "d", "e"]) host.server(name, new Server("github"));

@@ -1,17 +1,18 @@
 // What a connection's failures are told as. A server's words are bounded and cleaned before anybody reads them.
 
 import { OperationError } from "../../failure.ts";
+import { visible } from "../../visible.ts";
 
 /** The code of the answer that `gate.ts` gives where no answer can come any more. */
 export const lostCode = -32_099;
 
 const most = 2_000;
 // oxlint-disable-next-line no-control-regex -- they are what is taken out
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g;
 
-/** Text of a server for an error or a description: no control characters but line breaks and tabs, bounded. */
+/** Text of a server for an error or a description: nothing unseen, no control characters but line breaks and tabs, bounded. */
 export function plain(text: string, limit = most): string {
-  const clean = text.replace(controls, " ");
+  const clean = visible(text).replace(controls, " ");
   if (clean.length <= limit) return clean.toWellFormed();
   return `${clean.slice(0, limit).toWellFormed()} … (${clean.length} characters in all)`;
 }
