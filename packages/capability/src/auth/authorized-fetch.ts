@@ -6,7 +6,8 @@
 
 import { OperationError } from "../failure.ts";
 import { withRefreshRetry } from "./refresh-retry.ts";
-import { type Auth, authHeaders, type AuthResolver, type ConnectionRef } from "./resolver.ts";
+import { unreachable, withAuth } from "./outgoing.ts";
+import type { Auth, AuthResolver, ConnectionRef } from "./resolver.ts";
 
 export interface AuthorizedFetchOptions {
   readonly resolver: AuthResolver;
@@ -64,7 +65,7 @@ async function follow(
 ): Promise<Response> {
   const request = {
     ...init,
-    headers: withAuth(init.headers, auth, ref),
+    headers: withAuth(init.headers, auth, ref.id),
     redirect: "manual",
   } as const;
   const isSafe = /^(?:GET|HEAD)$/i.test(init.method ?? "GET");
@@ -86,21 +87,6 @@ async function follow(
   }
 }
 
-function withAuth(given: RequestInit["headers"], auth: Auth, ref: ConnectionRef): Headers {
-  const headers = new Headers(given);
-  for (const [name, value] of Object.entries(authHeaders(auth)))
-    try {
-      headers.set(name, value);
-    } catch {
-      // The error would hold the value.
-      throw new OperationError(
-        "auth_not_configured",
-        `The credential of ${ref.id} cannot be sent: it has characters that a header cannot hold. Set it anew.`,
-      );
-    }
-  return headers;
-}
-
 async function fetched(
   url: URL,
   init: RequestInit,
@@ -110,8 +96,7 @@ async function fetched(
     return await fetch(url, init);
   } catch (error) {
     init.signal?.throwIfAborted();
-    // What a fetch says may hold the headers; only the system's code is passed on.
-    throw new OperationError("unreachable", `${url.host} cannot be reached${codeOf(error)}.`);
+    throw unreachable(url.host, error);
   }
 }
 
@@ -127,11 +112,4 @@ function canBeSentAgain(body: RequestInit["body"]): boolean {
     body instanceof Blob ||
     body instanceof FormData
   );
-}
-
-function codeOf(error: unknown): string {
-  const found = [error, error instanceof Error ? error.cause : undefined]
-    .map((one) => (one instanceof Error && "code" in one ? one.code : undefined))
-    .find((code) => typeof code === "string" && /^[A-Z][A-Z0-9_]{1,40}$/.test(code));
-  return typeof found === "string" ? ` (${found})` : "";
 }

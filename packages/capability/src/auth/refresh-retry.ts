@@ -1,4 +1,7 @@
 // One call with auth that may turn out to be expired: refreshed once, sent once more, and never a third time.
+//
+//   A call that is answered as expired did not run: that is what a 401 means (RFC 9110, 15.5.2), and the only case in
+//   which a write is sent twice. A server that answers so after it did the work breaks the protocol; nobody could tell.
 
 import { RefreshFailedError, TokenExpiredError } from "./failures.ts";
 import type { Auth, AuthFailure, AuthResolver, ConnectionRef } from "./resolver.ts";

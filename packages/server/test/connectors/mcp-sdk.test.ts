@@ -4,10 +4,11 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { setupMcpConnection } from "@lichen/capability/connectors";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import { mcpSdk } from "../../src/connectors/host/mcp-on-node.ts";
-import { byHand, noAuth, served } from "./servers.ts";
+import { byHand, noAuth, resolving, served } from "./servers.ts";
 
 const sdk = () => mcpSdk({ folder: process.cwd(), path: process.env["PATH"] ?? "" });
 
@@ -48,6 +49,25 @@ it("[M1] a kind of server that a host cannot reach is told", async () => {
     await expect(
       setupMcpConnection(config, noAuth, "id", { Client }, { signal }),
     ).rejects.toMatchObject({ code: "unavailable" });
+});
+
+it("[M19] a redirect to another origin is followed by no SDK, nor does a header go there", async () => {
+  const other = await byHand(() => false);
+  const { url } = await byHand((_message, { raw }) => {
+    raw.writeHead(307, { location: other.url }).end();
+    return true;
+  });
+  const { Client } = await sdk();
+  class Following extends StreamableHTTPClientTransport {
+    constructor(at: URL, options: object) {
+      super(at, { ...options, redirectPolicy: "follow" });
+    }
+  }
+  const resolver = resolving(() => ({ kind: "header", headers: { "x-key": "a-key-value" } }));
+  await expect(
+    setupMcpConnection({ url }, resolver, "id", { Client, HttpTransport: Following }),
+  ).rejects.toMatchObject({ name: "OperationError" });
+  expect(other.calls).toEqual([]);
 });
 
 it("[M18] the kind loads the SDK for its first connector, and not before", async () => {

@@ -1,10 +1,12 @@
 // The fetch of one connection. It holds a resolver and no credential.
 //
-//   Auth is asked for at each request; a 401 renews it once and asks once more. Nothing goes to another origin.
+//   Auth is asked for at each request; a 401 renews it once and asks once more. Nothing goes to another origin, not by a
+//   redirect either: none is followed here, whatever SDK is handed in.
 //   An answer is bounded, and what was sent as a credential does not come back in it.
 
+import { unreachable, withAuth } from "../../auth/outgoing.ts";
 import { withRefreshRetry } from "../../auth/refresh-retry.ts";
-import { type Auth, authHeaders, type AuthResolver } from "../../auth/resolver.ts";
+import type { Auth, AuthResolver } from "../../auth/resolver.ts";
 import { OperationError } from "../../failure.ts";
 import { Redactor } from "../../secrets/redactor.ts";
 import { secretsOf } from "../../secrets/secrets-of.ts";
@@ -60,13 +62,13 @@ export function guardedFetch({
   };
 
   async function send(target: string | URL, init: RequestInit, auth: Auth): Promise<Response> {
-    const headers = withAuth(init.headers, auth);
+    const headers = withAuth(init.headers, auth, id);
     try {
-      return await fetch(target, { ...init, headers });
+      // A redirect is the SDK's to follow or to refuse, and comes here again as a request of its own.
+      return await fetch(target, { ...init, headers, redirect: "manual" });
     } catch (error) {
       init.signal?.throwIfAborted();
-      // What a fetch says may hold the headers: only the system's code is passed on.
-      throw new OperationError("unreachable", `${host} cannot be reached${codeOf(error)}`);
+      throw unreachable(host, error);
     }
   }
 
@@ -92,26 +94,6 @@ export function guardedFetch({
       .pipeThrough(without(redact));
     return new Response(body, { status, statusText, headers });
   }
-}
-
-function withAuth(given: RequestInit["headers"], auth: Auth): Headers {
-  const headers = new Headers(given);
-  try {
-    for (const [name, value] of Object.entries(authHeaders(auth))) headers.set(name, value);
-  } catch {
-    // The error would hold the value.
-    throw new OperationError(
-      "auth_not_configured",
-      "The credential of this connection has characters that a header cannot hold: set it anew.",
-    );
-  }
-  return headers;
-}
-
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  return typeof code === "string" && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : "";
 }
 
 /** Lets through what is short enough: the whole answer, or each event of a stream of them. */

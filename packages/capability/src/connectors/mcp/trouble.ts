@@ -25,9 +25,10 @@ export function asTrouble(error: unknown, server: string, ending?: string): Oper
   const told = (code: string, message: string) =>
     new OperationError(code, message, { cause: error });
   if (own) {
-    const isUnsent = /\((?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH)\)$/.test(own.message);
+    const isUnsent = /\((?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH)\)\.$/.test(own.message);
+    const said = own.message.replace(/\.$/, "");
     const effect = " before it answered: whether a call took effect is not known";
-    return told("unavailable", `${own.message}${isUnsent ? "" : effect}. Try again later.`);
+    return told("unavailable", `${said}${isUnsent ? "" : effect}. Try again later.`);
   }
   const code = chain.map(codeOf).find((one) => one !== undefined);
   const status = chain.map(statusOf).find((one) => one !== undefined);

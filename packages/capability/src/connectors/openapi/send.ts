@@ -3,7 +3,8 @@
 // Nothing is sent without the auth that the owner named, and nothing to another origin: a redirect is followed on the
 // same origin, five times at most, and only for a request that changes nothing.
 
-import { type Auth, authHeaders, type AuthResolver, type AuthResult } from "../../auth/resolver.ts";
+import { unreachable, withAuth } from "../../auth/outgoing.ts";
+import type { Auth, AuthResolver, AuthResult } from "../../auth/resolver.ts";
 import { OperationError } from "../../failure.ts";
 import { Redactor } from "../../secrets/redactor.ts";
 import { secretsOf } from "../../secrets/secrets-of.ts";
@@ -64,7 +65,7 @@ async function follow(request: ApiRequest, auth: Auth, sender: Sender): Promise<
   let { url } = request;
   for (let step = 0; ; step++) {
     throwIfAborted(sender.signal);
-    const response = await fetched(url, { ...request, headers }, sender, redact);
+    const response = await fetched(url, { ...request, headers }, sender);
     const place = response.headers.get("location");
     if (response.status === 0)
       throw new OperationError("redirected", `${url.host} answers with a redirect.`);
@@ -95,7 +96,6 @@ async function fetched(
   url: URL,
   { method, headers, body }: ApiRequest,
   { fetch, signal }: Sender,
-  redact: Redactor,
 ): Promise<Response> {
   try {
     return await fetch(url, {
@@ -107,28 +107,8 @@ async function fetched(
     });
   } catch (error) {
     throwIfAborted(signal);
-    throw new OperationError(
-      "unreachable",
-      `${url.host} cannot be reached: ${reasonOf(error, redact)}`,
-    );
+    throw unreachable(url.host, error);
   }
-}
-
-/** The auth's headers come last: no parameter stands in their place. */
-function withAuth(headers: Headers, auth: Auth, connectionId: string): Headers {
-  const all = new Headers(headers);
-  for (const [name, value] of Object.entries(authHeaders(auth)))
-    try {
-      const cookies = name === "cookie" ? all.get("cookie") : null;
-      all.set(name, cookies === null ? value : `${value}; ${cookies}`);
-    } catch {
-      // The error would hold the value.
-      throw new OperationError(
-        "auth_not_configured",
-        `The auth of ${connectionId} cannot be sent: the header ${JSON.stringify(name)} or its value has characters that a header cannot hold.`,
-      );
-    }
-  return all;
 }
 
 export function throwIfAborted(signal: AbortSignal): void {
@@ -154,14 +134,4 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   } finally {
     signal.removeEventListener("abort", stop);
   }
-}
-
-/** `fetch` says only that it failed; why stands below. */
-function reasonOf(error: unknown, redact: Redactor): string {
-  if (!(error instanceof Error)) return "for an unknown reason.";
-  const { cause } = error;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  const words = cause instanceof Error && cause.message !== "" ? cause.message : error.message;
-  // Cleaned before it is cut: a part of a secret would not be known.
-  return `${redact.text(code && !words.includes(code) ? `${code} ${words}` : words).slice(0, 200)}.`;
 }

@@ -400,6 +400,6 @@ test("[M54] a service that is away is an error that names it", async () => {
   const error = await errorOf(connect(service.origin).call("list"));
   expect(error).toMatchObject({
     code: "unreachable",
-    message: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/),
+    message: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)\.$/),
   });
 });
