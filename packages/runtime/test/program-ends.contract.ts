@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import type { Program } from "../src/index.ts";
-import { until } from "./clock.ts";
+import type { Program, Run } from "../src/index.ts";
+import { scriptedEngine } from "../src/testing/index.ts";
+import { turns, until } from "./clock.ts";
 import type { GuestCall } from "./guest.ts";
 import { onStage } from "./on-stage.ts";
 import { programThat, guestThat, make, outcomes, never, asked, bytes } from "./program-kit.ts";
@@ -169,6 +170,75 @@ export function programEndsContract(host: string, withSql: WithSql): void {
       });
       expect((await run(life.session(), "r1")).terminal).not.toBe("completed");
       expect(seen).toEqual([]);
+    },
+  );
+
+  check(
+    "[J13] a host that stops lets a program's calls end while another waits for a person, and then waits no longer",
+    async (stage) => {
+      const writing = gate<string>();
+      let written = 0;
+      const engine = guestThat([
+        { operation: "a.pay", label: "write", confirm: {}, effect: () => "paid" },
+        { operation: "a.write", label: "write", effect: () => (written++, writing.opened) },
+      ]);
+      const life = await stage.open({ engine });
+      const id = await sent(life.session(), prompt("r1"));
+      await until(() => written === 1, "the effect");
+      const [approval] = await asked(life.session());
+      const began = stage.clock.now();
+      let isClosed = false;
+      const closed = life.owner.close({ patienceMs: 60_000 }).then(() => (isClosed = true));
+      await turns(20);
+      expect(isClosed).toBe(false);
+      writing.open("written");
+      await closed;
+      expect(stage.clock.now()).toBe(began);
+      const next = await stage.open({ engine });
+      const { approvalId } = approval!;
+      await next.session().send({ type: "answer", requestId: "a", approvalId, allow: true });
+      expect((await settled(next.session(), id)).terminal).toBe("completed");
+      expect(written).toBe(1);
+      expect(await outcomes(next.session())).toMatchObject([
+        { operation: "a.write", ok: true, value: "written" },
+        { operation: "a.pay", ok: true, value: "paid" },
+      ]);
+    },
+  );
+
+  check(
+    "[J13] a call that asks a person itself, in a program or not, holds up no host that stops",
+    async (stage) => {
+      let live: Run | undefined;
+      const ask = (key: string) => async () => {
+        await live!.ask({ key, kind: "question", questions: [key] });
+        return "told";
+      };
+      const engine = scriptedEngine(
+        [
+          {
+            calls: [
+              { name: "plain", effect: ask("plain") },
+              {
+                name: "execute",
+                replaySafe: true,
+                program: async (program) => {
+                  await make(program, 0, { operation: "a.ask", effect: ask("within") });
+                  return "done";
+                },
+              },
+            ],
+          },
+        ],
+        { onRun: (_, run) => void (live = run) },
+      );
+      const life = await stage.open({ engine });
+      await sent(life.session(), prompt("r1"));
+      await asked(life.session(), 2);
+      await turns(10);
+      const began = stage.clock.now();
+      await life.owner.close({ patienceMs: 60_000 });
+      expect(stage.clock.now()).toBe(began);
     },
   );
 

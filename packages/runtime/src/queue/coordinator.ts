@@ -386,14 +386,14 @@ export class Coordinator implements RunHouse {
 
   /**
    * Stops claiming; lets runs end by themselves for `patienceMs`, then stops the rest and leaves them to recovery.
-   * Runs that wait for a person are stopped at once.
+   * A run is stopped as soon as it only waits for people.
    */
   async drain(patienceMs: number): Promise<void> {
     this.#draining = true;
     this.#places.close();
     this.approvals.stop();
-    const live = [...this.#live.values()];
-    await Promise.all(live.filter((run) => run.isWaiting).map((run) => this.#leave(run)));
+    for (const run of this.#live.values())
+      void run.whenItOnlyWaits().then(() => (run.stopped ? undefined : this.#leave(run)));
     if (this.#live.size > 0 && patienceMs > 0) await this.#quiet(patienceMs);
     await Promise.all([...this.#live.values()].map((run) => this.#leave(run)));
     await this.#quiet(graceMs / 2);

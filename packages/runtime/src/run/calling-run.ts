@@ -19,6 +19,8 @@ export interface CallingRun {
     question: Question,
     how?: { readonly write: Write; readonly waits?: (() => () => void) | undefined },
   ) => Promise<Answer>;
+  /** A call runs, until what this answers is called: a host that stops lets it end for a while. */
+  readonly works: () => () => void;
   readonly blob: (sha256: string) => Uint8Array | undefined;
   /** The entry `seq` is the outcome of the call at `index`: what streams of it is over with that. */
   readonly stored: (tx: Tx, seq: number, index: number) => void;

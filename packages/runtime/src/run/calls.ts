@@ -30,6 +30,8 @@ export class Calls {
   /** Calls that run, or wait for their approval, in this process. */
   readonly #inHand = new Set<string>();
   readonly #programs = new Map<string, Program>();
+  /** Ends of the calls whose effects run; a program's own calls count in its place. */
+  readonly #atWork = new Map<string, () => void>();
 
   constructor(run: CallingRun) {
     this.#run = run;
@@ -57,6 +59,7 @@ export class Calls {
       throw new Error(`call ${name} does not run: only a call that does can be a program`);
     const program = new LiveProgram(this.#run, call, this.#assistantOf(call));
     this.#programs.set(name, program);
+    this.#atWork.get(name)?.();
     await this.#run.ground.writer.pending();
     return program;
   }
@@ -141,16 +144,23 @@ export class Calls {
     effect: Effect,
   ): Promise<Outcome> {
     const { signal } = this.#run;
-    let outcome: Outcome;
+    const ended = this.#run.works();
+    this.#atWork.set(nameOf(call), ended);
     try {
-      outcome = await effect(input, signal);
-    } catch (error) {
-      // A stop leaves the call open: recovery or settlement says what is known of its effect.
-      if (signal.aborted) throw error;
-      outcome = textOutcome(error instanceof Error ? error.message : String(error));
+      let outcome: Outcome;
+      try {
+        outcome = await effect(input, signal);
+      } catch (error) {
+        // A stop leaves the call open: recovery or settlement says what is known of its effect.
+        if (signal.aborted) throw error;
+        outcome = textOutcome(error instanceof Error ? error.message : String(error));
+      }
+      await this.#recordOutcome(call, assistant, outcome);
+      return outcome;
+    } finally {
+      this.#atWork.delete(nameOf(call));
+      ended();
     }
-    await this.#recordOutcome(call, assistant, outcome);
-    return outcome;
   }
 
   async #refused(call: Call, assistant: number, answer: Answer): Promise<Outcome> {

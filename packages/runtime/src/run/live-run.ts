@@ -36,6 +36,7 @@ import type { CallingRun } from "./calling-run.ts";
 import { Calls } from "./calls.ts";
 import { writeDraft } from "./draft.ts";
 import { type Streamed, Streaming } from "./streaming.ts";
+import { Waiting } from "./waiting.ts";
 
 /** Why a run's signal fired. */
 export type StopReason = "cancelled" | "drained" | "deleted" | "unwritable";
@@ -64,7 +65,7 @@ export class LiveRun implements Run {
   #stopped: StopReason | undefined;
   #cause: unknown;
   #isOver = false;
-  #waiting = 0;
+  readonly #waiting = new Waiting();
   #takePlaceBack: (() => void) | undefined;
   /** What arrived since the engine last took steers: whether a steer is queued, and lines by `seq`. */
   #hasSteers = false;
@@ -87,7 +88,8 @@ export class LiveRun implements Run {
       ground: house.sessions.ground,
       approvals: house.approvals,
       write: (body) => this.#write(body),
-      ask: this.#ask,
+      ask: (question, how) => this.#ask(question, how),
+      works: () => this.#waiting.call(),
       blob: (sha256) => this.blob(sha256),
       stored: (tx, seq, index) => this.#streaming.stored(tx, seq, index),
     });
@@ -111,8 +113,9 @@ export class LiveRun implements Run {
     return this.#cause;
   }
 
-  get isWaiting(): boolean {
-    return this.#waiting > 0;
+  /** Settles when nothing of it can end before a person answers. */
+  whenItOnlyWaits(): Promise<void> {
+    return this.#waiting.whenAll();
   }
 
   stop(reason: StopReason, cause?: unknown): void {
@@ -189,27 +192,33 @@ export class LiveRun implements Run {
   }
 
   ask(question: Question): Promise<Answer> {
-    return this.#ask(question);
+    return this.#ask(question, undefined, true);
   }
 
-  readonly #ask: CallingRun["ask"] = async (question, how) => {
+  async #ask(
+    question: Question,
+    how: Parameters<CallingRun["ask"]>[1],
+    inCall = false,
+  ): Promise<Answer> {
     this.#guard();
     return this.#house.approvals.ask(question, {
       cid: this.cid,
       signal: this.signal,
       write: how?.write ?? ((body) => this.#write(body)),
       rest: () => {
-        const stillWaits = [this.#rest(), how?.waits?.()];
+        const stillWaits = [this.#rest(inCall), how?.waits?.()];
         return () => stillWaits.forEach((end) => end?.());
       },
     });
-  };
+  }
 
   /** Gives the run's place to others until the last of its questions is decided. */
-  #rest(): () => void {
-    if (this.#waiting++ === 0) this.#takePlaceBack = this.#house.rest();
+  #rest(inCall: boolean): () => void {
+    if (!this.#waiting.isForPeople) this.#takePlaceBack = this.#house.rest();
+    const end = this.#waiting.person(inCall);
     return () => {
-      if (--this.#waiting === 0) this.#returnToPlace();
+      end();
+      if (!this.#waiting.isForPeople) this.#returnToPlace();
     };
   }
 

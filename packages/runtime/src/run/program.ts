@@ -226,19 +226,26 @@ export class LiveProgram implements Program {
     input: JsonObject,
     effect: Effect,
   ): Promise<ProgramOutcome> {
+    const ended = this.#run.works();
+    try {
+      return await this.#record(call, digest, await this.#outcomeOf(input, effect));
+    } finally {
+      ended();
+    }
+  }
+
+  async #outcomeOf(input: JsonObject, effect: Effect): Promise<ProgramOutcome> {
     const { signal } = this.#run;
     signal.throwIfAborted();
-    let outcome: ProgramOutcome;
     try {
       const value = await effect(input, signal);
       // As it comes back from the log, so that a program is told the same in every process.
-      outcome = value === undefined ? { ok: true } : { ok: true, value: asRecorded(value) };
+      return value === undefined ? { ok: true } : { ok: true, value: asRecorded(value) };
     } catch (error) {
       // A stop leaves the call open: recovery or settlement says what is known of its effect.
       if (signal.aborted) throw error;
-      outcome = { ok: false, code: codeOf(error), message: messageOf(error) };
+      return { ok: false, code: codeOf(error), message: messageOf(error) };
     }
-    return this.#record(call, digest, outcome);
   }
 
   async #record(
