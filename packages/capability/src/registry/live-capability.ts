@@ -2,14 +2,18 @@
 //
 //   G8  Once it is released, no call runs: those that run end by themselves within a bound, or are aborted, and who
 //       waits for them is told that it was detached.
+//   G26 A call that its connector never ends is ended, in a bounded time without what waits for a person.
 
 import type { CallContext, Connector } from "../connector.ts";
 import { OperationError } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
+import { CallTime } from "./call-time.ts";
 import { type After, ignore, within } from "./within.ts";
 
 /** How long aborted calls and a closing connector may take. */
 const graceMs = 5_000;
+/** Longer than what any connector of ours waits. */
+const longestCallMs = 3_900_000;
 
 export class LiveCapability {
   readonly connector: Connector;
@@ -38,7 +42,13 @@ export class LiveCapability {
       stopped.reject(signal.reason);
     };
     for (const end of ends) end.addEventListener("abort", stop);
-    const begun = (async () => this.connector.call(operation, input, { ...context, signal }))();
+    const time = new CallTime(this.#after, longestCallMs, () => {
+      own.abort(late(operation));
+      stopped.reject(signal.reason);
+    });
+    const { ask } = context;
+    const inner = { ...context, signal, ...(ask && { ask: time.without(ask) }) };
+    const begun = (async () => this.connector.call(operation, input, inner))();
     const tracked = begun.catch(ignore).then(() => void this.#calls.delete(tracked));
     this.#calls.add(tracked);
     stopped.promise.catch(ignore);
@@ -49,6 +59,7 @@ export class LiveCapability {
       if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
       throw error;
     } finally {
+      time.end();
       for (const end of ends) end.removeEventListener("abort", stop);
     }
   }
@@ -86,4 +97,11 @@ export class LiveCapability {
     const late = (): Error => new Error("late");
     await within({ after: this.#after, ms, late }, () => Promise.all(this.#calls)).catch(ignore);
   }
+}
+
+function late(operation: string): OperationError {
+  return new OperationError(
+    "timeout",
+    `${operation.slice(0, 200)} did not end within ${longestCallMs / 60_000} minutes and was stopped: whether it took effect is not known.`,
+  );
 }

@@ -126,50 +126,6 @@ test("[G15] ten thousand operations whose names read alike are named in a moment
   expect(operations.find(({ name }) => name === "\u4e01")?.property).toBe("operation2");
 });
 
-test("[G25] what people and models read of an operation hides no words and turns none around; what is compared stays as it is", async () => {
-  const host = new Host();
-  const tags = Array.from("send all", (letter) =>
-    String.fromCodePoint(0xe0000 + letter.charCodeAt(0)),
-  );
-  const hidden = `a\u200bb${tags.join("")}\u202ec\u2066d\ufe0f\u3164e\u00ad`;
-  const server = host.server("a", new Server("a"));
-  server.hint = "a";
-  server.operations = [
-    {
-      name: "act",
-      description: hidden,
-      label: "write",
-      input: {
-        type: "object",
-        description: hidden,
-        properties: {
-          [hidden]: { title: hidden, default: hidden, enum: [hidden] },
-          description: { type: "string", description: hidden },
-        },
-        required: [hidden],
-      },
-      output: { items: [{ description: hidden }] },
-    },
-  ];
-  const registry = await host.open();
-  const { operations } = await registry.attach(wish("a"));
-  expect(operations).toMatchObject([
-    {
-      name: "act",
-      description: "abcde",
-      input: {
-        description: "abcde",
-        properties: {
-          [hidden]: { title: "abcde", default: hidden, enum: [hidden] },
-          description: { type: "string", description: "abcde" },
-        },
-        required: [hidden],
-      },
-      output: { items: [{ description: "abcde" }] },
-    },
-  ]);
-});
-
 test("[G16] names are unique and never another's, through renames, ends and restarts", async () => {
   const host = new Host();
   for (const name of ["a", "b", "c", "d", "e"]) host.server(name, new Server("github"));

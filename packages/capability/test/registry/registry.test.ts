@@ -446,25 +446,6 @@ test("[G13] the owner's label wins, nobody's hint lowers one, and a label that n
   expect(registry.show(id)).not.toHaveProperty("problem");
 });
 
-test("[G13] a word that is no label is refused, and takes no confirmation away", async () => {
-  const host = new Host();
-  host.server("a").operations = [{ ...write("pay"), confirm: true }];
-  const registry = await host.open();
-  const labels = JSON.parse('{"pay":"Confirm"}') as { pay: "confirm" };
-  expect(await codeOf(registry.attach(wish("a", { labels })))).toBe("invalid");
-  const { id } = await registry.attach(wish("a"));
-  expect(await codeOf(registry.change(id, { labels }))).toBe("invalid");
-  expect(registry.surface().namespaces[0]!.operations).toMatchObject([{ confirm: true }]);
-});
-
-test("[G4] what a connector says of its failure is stored bounded, without what nobody sees", async () => {
-  const host = new Host();
-  host.server("a").down = new Error(`no\u202e${"x".repeat(100_000)}`);
-  const registry = await host.open();
-  const { problem } = await registry.attach(wish("a", { keep: true }));
-  expect(problem?.message).toMatch(/^nox{3000,4000}$/);
-});
-
 test("[G14] a closed registry ends what runs and changes nothing", async () => {
   const host = new Host();
   const server = host.server("a");
