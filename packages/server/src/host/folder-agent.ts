@@ -42,6 +42,8 @@ export interface FolderAgentOptions {
   readonly after: After;
   /** A variable of the environment. */
   readonly env: (name: string) => string | undefined;
+  /** The same for the secrets of connections, which are looked for in `.secrets/.env` after it; `env` where left out. */
+  readonly secretEnv?: ((name: string) => string | undefined) | undefined;
   readonly models?: Models | undefined;
   /** Stands between the engine and the models. */
   readonly aroundModels?: ((models: Models) => Models) | undefined;
@@ -82,7 +84,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     agentId: options.agentId,
     credentials: connectionCredentials(options.stateDir),
     homes: join(programHomesDir(), options.agentId),
-    env: options.env,
+    env: options.secretEnv ?? options.env,
     protectedPaths: [...options.protectedPaths, join(place.dir, ".secrets")],
     sandbox: () => walls.forPrograms(),
     readOnly: () => opened?.readOnlyParts ?? [place.dir],
@@ -203,12 +205,12 @@ function takeEndpoints(models: Models, text: string | undefined): Diagnostic[] {
   }
 }
 
-/** The coding tools and what stands around them, made anew only where the config asks for another sandbox. */
+/** The coding tools, and what stands around them and around programs: made anew only where the config asks for another sandbox. */
 class Walls {
   readonly #cwd: string;
   readonly #states: readonly string[];
   readonly #secrets: readonly string[];
-  #mode: LichenConfig["sandbox"];
+  #mode: NonNullable<LichenConfig["sandbox"]> = "auto";
   #tools: Promise<readonly Tool[]> | undefined;
   #programs: Promise<Sandbox> | undefined;
   sandbox: Sandbox | undefined;
@@ -224,22 +226,25 @@ class Walls {
     readOnly: () => readonly string[],
   ): Promise<readonly Tool[]> {
     const { codingTools = true, sandbox: mode = "auto" } = config;
+    if (this.#mode !== mode) {
+      this.#mode = mode;
+      this.#tools = this.#programs = undefined;
+    }
     if (codingTools === false || (Array.isArray(codingTools) && codingTools.length === 0))
       return [];
-    if (!this.#tools || this.#mode !== mode) {
-      this.#mode = mode;
-      this.#tools = this.#make(mode, readOnly);
-    }
-    return this.#tools;
+    return (this.#tools ??= this.#make(mode, readOnly));
   }
 
   /** What stands around the programs of connections: the wall of `bash`, which shows them their own homes. */
   forPrograms(): Promise<Sandbox> {
-    const hide = this.#hidden();
-    this.#programs ??= openSandbox({
-      ...{ mode: this.#mode ?? "auto", mask: this.#states, hide, cwd: this.#cwd },
+    const opening = (this.#programs ??= openSandbox({
+      ...{ mode: this.#mode, mask: this.#states, hide: this.#hidden(), cwd: this.#cwd },
+    }));
+    // What cannot be had now is looked for again where a program starts next.
+    opening.catch(() => {
+      if (this.#programs === opening) this.#programs = undefined;
     });
-    return this.#programs;
+    return opening;
   }
 
   async #make(

@@ -28,6 +28,44 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
+test("[D53] the sandbox that a config asks for stands around its connections' programs, as it is when they start", async () => {
+  const config = (sandbox: string) =>
+    `export default { codingTools: false, sandbox: "${sandbox}" };`;
+  using folder = new TempFolder().write({
+    "agent/lichen.config.ts": config("off"),
+    "agent/program.mjs": program,
+    "agent/connections/own.ts": `export default { kind: "mcp", command: ${JSON.stringify(process.execPath)}, args: ["program.mjs"] };`,
+    "state/token": "canary-token\n",
+  });
+  const path = folder.join("state/agent.db");
+  const token = { operation: "read", input: { path: folder.join("state/token") } };
+  const call = async () => {
+    await using opened = await openAgent({
+      ...{ dir: folder.join("agent"), path },
+      env: (name) => ({ PATH: process.env["PATH"] })[name],
+    });
+    const { capabilities } = opened.agent;
+    while (capabilities.registry.list().length === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    await capabilities.refresh("own");
+    return await capabilities.call("own", token);
+  };
+  expect(await call()).toEqual({ ok: true, value: "canary-token\n" });
+  folder.write({ "agent/lichen.config.ts": config("require") });
+  expect(await call()).toEqual({ ok: true, value: "ENOENT" });
+  // Where it cannot be had, nothing starts.
+  const before = process.env["PATH"];
+  process.env["PATH"] = folder.join("agent");
+  try {
+    await expect(call()).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("The sandbox is required and cannot be had"),
+    });
+  } finally {
+    process.env["PATH"] = before;
+  }
+});
+
 test("[D52] a connection's program sees no state, no secrets and no host, keeps a home of its own, and changes no code", async () => {
   using folder = new TempFolder().write({
     "agent/lichen.config.ts": `export default { codingTools: false, sandbox: "require" };`,
