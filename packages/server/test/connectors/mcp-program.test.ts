@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { StdioTransport } from "../../src/connectors/host/stdio-transport.ts";
 import { allOf, connector, failureOf, resolving, soon, temporary, told } from "./servers.ts";
 
 const scripted = join(import.meta.dirname, "programs/scripted.ts");
@@ -143,6 +144,48 @@ describe("how it ends", () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     await server.close?.();
     await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
+  });
+
+  it("[M14] is before it begins where its connection is closed while it is started", async () => {
+    const home = await temporary();
+    const journal = join(home, "journal");
+    const place = Promise.withResolvers<void>();
+    let released = 0;
+    const { command, args } = program("well", journal);
+    const server = new StdioTransport(
+      { ...{ connectionId: "test", command, args, env: {} }, secrets: [], limitBytes: 1_000 },
+      async () => {
+        await place.promise;
+        const path = process.env["PATH"] ?? "";
+        return { ...{ path, home, cwd: home }, release: async () => void released++ };
+      },
+    );
+    const started = server.start();
+    const closed = server.close();
+    place.resolve();
+    await expect(started).rejects.toMatchObject({ code: "unavailable" });
+    await closed;
+    expect(released).toBe(1);
+    await expect(readFile(journal, "utf8")).rejects.toThrow("ENOENT");
+  });
+
+  it("[M14] leaves nothing of its place behind where it cannot be walled in", async () => {
+    const home = await temporary();
+    let released = 0;
+    const { command, args } = program();
+    const server = new StdioTransport(
+      { ...{ connectionId: "test", command, args, env: {} }, secrets: [], limitBytes: 1_000 },
+      async () => ({
+        ...{ path: process.env["PATH"] ?? "", home, cwd: home },
+        wrap: () => {
+          throw new Error("no wall");
+        },
+        release: async () => void released++,
+      }),
+    );
+    await expect(server.start()).rejects.toThrow("no wall");
+    await server.close();
+    expect(released).toBe(1);
   });
 
   it("[M14] is when its host dies without a word", async () => {

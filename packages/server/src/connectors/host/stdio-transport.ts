@@ -35,6 +35,7 @@ export class StdioTransport implements McpTransport {
   #place: ProgramPlace | undefined;
   #wall: ReturnType<NonNullable<ProgramPlace["wrap"]>> | undefined;
   #child: ChildProcessWithoutNullStreams | undefined;
+  #isClosed = false;
   #ending: string | undefined;
   #words = Buffer.alloc(0);
   #line: Buffer[] = [];
@@ -48,15 +49,23 @@ export class StdioTransport implements McpTransport {
 
   async start(): Promise<void> {
     const { command, args, env } = this.#server;
-    this.#place = await this.#openPlace();
-    const { path, home, cwd } = this.#place;
-    const [program = command, ...rest] = this.#walledIn([command, ...args]);
-    const child = spawn(program, rest, {
-      cwd,
-      env: { PATH: path, HOME: home, ...env },
-      detached: true,
-      stdio: "pipe",
-    });
+    const place = (this.#place = await this.#openPlace());
+    const { path, home, cwd } = place;
+    let child: ChildProcessWithoutNullStreams;
+    try {
+      if (this.#isClosed)
+        throw new OperationError("unavailable", `${command} was not started: it is not wanted.`);
+      const [program = command, ...rest] = this.#walledIn([command, ...args]);
+      child = spawn(program, rest, {
+        cwd,
+        env: { PATH: path, HOME: home, ...env },
+        detached: true,
+        stdio: "pipe",
+      });
+    } catch (error) {
+      await this.#over();
+      throw error;
+    }
     this.#child = child;
     child.stdout.on("data", (chunk: Buffer) => this.#hear(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
@@ -105,6 +114,7 @@ export class StdioTransport implements McpTransport {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const child = this.#child;
     if (!child) return;
     this.#ending ??= "It was ended";
