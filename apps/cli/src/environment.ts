@@ -8,15 +8,18 @@ import { Fault } from "@lichen/wire";
 
 const maxBytes = 1_024 * 1_024;
 
-/** Adds the variables of `<dir>/.secrets/.env` to this process; those that exist already win. Answers the names it added. */
+/**
+ * Adds the variables of `<dir>/.secrets/.env` to this process; those that exist already win. Answers the names whose value
+ * here is the file's.
+ */
 export async function loadEnvironment(dir: string): Promise<string[]> {
-  const added: string[] = [];
+  const fromFile: string[] = [];
   for (const [name, value] of Object.entries(parseEnv(await read(dir)))) {
-    if (value === undefined || process.env[name] !== undefined) continue;
-    process.env[name] = value;
-    added.push(name);
+    if (value === undefined) continue;
+    process.env[name] ??= value;
+    if (process.env[name] === value) fromFile.push(name);
   }
-  return added;
+  return fromFile;
 }
 
 async function read(dir: string): Promise<string> {

@@ -45,6 +45,8 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
       dir: place.dir,
       state: place.stateDir,
       env: variable,
+      // What stands in the file is asked of the file, which may change.
+      secretEnv: (name) => (place.fromFile.includes(name) ? undefined : variable(name)),
       report: (error) => log("error", describeError(error)),
       lost: (error) => end(log, "nothing can be written any more", error),
       around: { engine: (engine) => strays.around(engine) },

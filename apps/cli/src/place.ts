@@ -14,16 +14,18 @@ export interface Place {
   readonly agentDir: string;
   readonly agentId: string;
   readonly stateDir: string;
+  /** Variables of this process that are what `.secrets/.env` said when it was read. */
+  readonly fromFile: readonly string[];
 }
 
 /** The agent folder a command line names, with its variables loaded. Throws a `Fault` where there is none. */
 export async function placeOf(input: Input): Promise<Place> {
   const dir = input.argument("dir") ?? ".";
   const { dir: agentDir } = findAgent(dir, process.env["LICHEN_AGENT"]);
-  await loadEnvironment(agentDir);
+  const fromFile = await loadEnvironment(agentDir);
   const state = input.value("state");
   const { agentId, stateDir } = locateHost({ dir, ...(state === undefined ? {} : { state }) });
-  return { dir, agentDir, agentId, stateDir };
+  return { dir, agentDir, agentId, stateDir, fromFile };
 }
 
 /** An agent in a running host. */

@@ -11,6 +11,7 @@ import { openLog } from "./log.ts";
 import { openOwnHost } from "./own-host.ts";
 import { onlyHost, type Place, placeOf, type Reached } from "./place.ts";
 import { oneLine } from "./printable.ts";
+import { Problems } from "./problem.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ReachedAgent {
@@ -97,7 +98,10 @@ async function opened(
     ...(atRest ? { capacity: 0 } : {}),
     ...(only === undefined ? {} : { only }),
   });
-  if (declared) await within(declaredMs, host.declared);
+  if (declared) {
+    new Problems(log).tell(host.diagnostics);
+    await within(declaredMs, host.declared);
+  }
   const client = localClient(host.owner);
   const agent = client.agent(place.agentId);
   return {

@@ -1,6 +1,7 @@
 // A session on one line: its id, how it stands, what it waits for, what it is about, and when it last changed.
 
-import type { SessionInfo } from "@lichen/wire";
+import type { OfferedCapabilities, SessionInfo } from "@lichen/wire";
+import { operationsTold } from "./capability/told.ts";
 import { oneLine } from "./printable.ts";
 
 export interface SessionLine {
@@ -9,10 +10,12 @@ export interface SessionLine {
   /** What a person has to answer, and what is queued. */
   readonly waits: string;
   readonly about: string;
+  /** What its newest run lent the model of the agent's capabilities, and how; empty where that is nothing. */
+  readonly lent: string;
 }
 
 export function sessionLine(info: SessionInfo): SessionLine {
-  const { session, state, approvals, pending, title, preview } = info;
+  const { session, state, approvals, pending, title, preview, capabilities } = info;
   const waits = [
     ...(approvals > 0 ? [`${approvals} to answer`] : []),
     ...(pending > 0 ? [`${pending} queued`] : []),
@@ -22,7 +25,13 @@ export function sessionLine(info: SessionInfo): SessionLine {
     state,
     waits: waits.join(", "),
     about: oneLine(title ?? preview ?? "", 60),
+    lent: capabilities === undefined ? "" : lentTold(capabilities),
   };
+}
+
+/** How many operations the model has, and whether as tools of their own or for its programs. */
+export function lentTold({ offered, operations }: OfferedCapabilities): string {
+  return `${operationsTold(operations)} ${offered === "execute" ? "in programs" : "as tools"}`;
 }
 
 /** How long ago, in the largest unit that fits. `at` is RFC 3339; `nowMs` since the epoch. */

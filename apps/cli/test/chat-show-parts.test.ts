@@ -144,6 +144,11 @@ test("[U29] on a narrow screen the footer leaves out the least important, and ne
     "context 86% of 128 k · $0.01 · y allows",
   ]);
   expect(at(20)).toEqual(["waits for you", "y allows"]);
+  const lending = { ...footer, capabilities: { offered: "execute", operations: 30 } } as const;
+  expect(bare(footerLines(lending, plain, 100))[0]).toBe(
+    "waits for you · hello · Mend the build · demo/words · thinks high · 30 operations in programs",
+  );
+  expect(bare(footerLines(lending, plain, 80))[0]).toBe(at(80)[0]);
   const bareOnes = {
     ...footer,
     model: undefined,

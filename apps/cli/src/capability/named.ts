@@ -58,3 +58,13 @@ export async function capabilityCalled(
       `\`${commandName()} capability list${samePlace(input)}\` names them.`,
   );
 }
+
+/** What a file of the agent's folder declares is changed there, and would not stay as it is. */
+export function refuseOfFolder({ namespace, file }: CapabilityInfo, instead: string): void {
+  if (file === undefined) return;
+  const name = oneLine(namespace, 64);
+  throw new Fault(
+    "invalid",
+    `${name} belongs to the agent's folder: ${instead} ${oneLine(file, 300)}.`,
+  );
+}

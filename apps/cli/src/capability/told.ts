@@ -2,6 +2,7 @@
 
 import type { CapabilityInfo, OperationInfo } from "@lichen/wire";
 import { oneLine } from "../printable.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** How its calls are authorised, and what is missing for that. */
 export function authTold({ auth }: Pick<CapabilityInfo, "auth">): string {
@@ -33,4 +34,29 @@ export function operationsTold(count: number): string {
 /** What is wrong with it, on one line; empty where nothing is. */
 export function problemTold({ problem }: Pick<CapabilityInfo, "problem">): string {
   return problem === undefined ? "" : oneLine(problem.message, 300);
+}
+
+/** Says so where it is not called as was asked. */
+export function tellIfNotFree(
+  wanted: string,
+  { namespace }: Pick<CapabilityInfo, "namespace">,
+  terminal: Terminal,
+): void {
+  if (wanted === namespace) return;
+  terminal.say(
+    `it is called ${oneLine(namespace, 64)}: ${oneLine(wanted, 64)} is or was the name of another, or a word of JavaScript`,
+  );
+}
+
+/** How long nothing is said while a server is asked. */
+const silenceMs = 3_000;
+
+/** The work; where it takes long, the person is told what for. */
+export async function toldIfSlow<T>(work: Promise<T>, terminal: Terminal): Promise<T> {
+  const timer = setTimeout(() => terminal.say("waiting for its server, 30 s at most"), silenceMs);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
 }

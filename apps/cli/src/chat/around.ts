@@ -47,6 +47,7 @@ export function surroundings(chat: Chat, model: ModelInUse): Surroundings {
           model: model.of(info),
           reasoning: model.reasoningOf(info),
           state: info?.state ?? "idle",
+          capabilities: info?.capabilities,
           usage: info?.usage ?? noUsage,
           contextUsed: model.contextOf(chat.view),
           hints: hintsOf(chat),

@@ -5,6 +5,7 @@ import { type Check, fail, note, shown } from "../doctor/check.ts";
 import { checkFolder, checkModels } from "../doctor/folder.ts";
 import { checkGit, checkNode, checkSandbox, checkScreen } from "../doctor/program.ts";
 import { salvage } from "../doctor/salvage.ts";
+import { checkSecrets } from "../doctor/secrets.ts";
 import { checkHost, checkPort } from "../doctor/serving.ts";
 import { checkState, checkStore, checkToken } from "../doctor/state.ts";
 import { type Subject, subjectOf } from "../doctor/subject.ts";
@@ -36,6 +37,7 @@ async function examined({ agentDir, refusal, unread, stateDir }: Subject): Promi
     ...(unread === undefined
       ? []
       : [fail("variables", unread, "until then none of its variables counts")]),
+    ...(agentDir === undefined ? [] : await checkSecrets(agentDir)),
     ...(await checkModels(folder?.loaded)),
     ...(await checkState(stateDir)),
     ...(stateDir === undefined

@@ -76,6 +76,11 @@ function reportOf(
     })),
     codingTools,
     skills: definition.skills.map(({ name, description }) => ({ name, description })),
+    connections: definition.connections.map(({ name, file, connection }) => ({
+      name,
+      kind: connection.kind,
+      file,
+    })),
     context: definition.contextFiles.map(({ path }) => path),
     hasPersona: definition.persona !== undefined,
     diagnostics,
@@ -103,6 +108,10 @@ function shown(report: ReturnType<typeof reportOf>): string {
     ["context", report.context.join(", ") || "none"],
     ["coding tools", coding || "none"],
     ["tools", tools.join(", ") || "none"],
+    [
+      "connections",
+      report.connections.map(({ name, kind }) => `${name} (${kind})`).join(", ") || "none",
+    ],
     ["skills", report.skills.map(({ name }) => name).join(", ") || "none"],
   ];
   return rows.map(([name, value]) => `${name.padEnd(14)}${value}\n`).join("");

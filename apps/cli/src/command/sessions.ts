@@ -108,8 +108,8 @@ function show(listed: readonly Listed[], terminal: Terminal): void {
   const nowMs = Date.now();
   const lines = aligned(
     listed.map(({ info }) => {
-      const { id, state, waits, about } = sessionLine(info);
-      return [id, state, waits, ago(info.lastAt, nowMs), about];
+      const { id, state, waits, about, lent } = sessionLine(info);
+      return [id, state, waits, lent, ago(info.lastAt, nowMs), about];
     }),
   );
   for (const [at, { found }] of listed.entries()) {

@@ -31,6 +31,7 @@ const description: OptionSpec = {
   name: "description",
   value: "text",
   summary: "one line for the model: what it lends",
+  refuse: (value) => (value.length > 500 ? "takes at most 500 characters" : undefined),
 };
 
 export const capability: readonly CommandSpec[] = [
@@ -153,15 +154,39 @@ export const capability: readonly CommandSpec[] = [
     name: "capability change",
     summary: "rename or relabel one",
     details: [
-      "Labels that are given replace those of the same operations. Code that still uses the old name is told the new one.",
+      "Labels that are given replace those of the same operations. Code that still uses the old name is told the new one. " +
+        "One that belongs to the agent's folder is changed there.",
     ],
     arguments: [name, dir],
-    options: [called, label, description, state, json],
+    options: [
+      called,
+      label,
+      {
+        name: "unlabel",
+        value: "operation",
+        summary: "take its label away: it counts as a write again; may be given several times",
+      },
+      description,
+      state,
+      json,
+    ],
     examples: [
       "lichen capability change github --name work",
       "lichen capability change github --label create_issue=confirm",
     ],
     load: () => import("../command/capability/change.ts"),
+  },
+  {
+    name: "capability refresh",
+    summary: "ask its server again what it lends",
+    details: [
+      "One that could not be had is tried again at once; one that lends already is asked for what is new. 1 where its " +
+        "server cannot be reached.",
+    ],
+    arguments: [name, dir],
+    options: [state, json],
+    examples: ["lichen capability refresh github"],
+    load: () => import("../command/capability/refresh.ts"),
   },
   {
     name: "capability detach",

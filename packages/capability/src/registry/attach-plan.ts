@@ -52,7 +52,7 @@ export function requestedRow(
     config: made.config,
     auth: checkedAuth(request),
     namespace: name,
-    formerNamespaces: earlier ? formerNames(earlier, name) : [],
+    formerNamespaces: earlier && everLent(earlier) ? formerNames(earlier, name) : [],
     description: description ?? "",
     asked: {
       ...(namespace === undefined ? {} : { namespace }),
@@ -119,14 +119,20 @@ export function allocated(
   rows: readonly CapabilityRow[],
   isOwnKey: boolean,
 ): string {
+  const others = rows.filter(everLent);
   const taken = function* (): Generator<TakenName> {
     if (!isOwnKey)
-      for (const row of rows)
+      for (const row of others)
         for (const name of [row.id, row.grant]) yield { name, identity: row.id };
-    for (const row of rows)
+    for (const row of others)
       for (const name of [row.namespace, ...row.formerNamespaces]) yield { name, identity: row.id };
   };
   return new NamespaceAllocator(taken()).allocate(preferred, identity);
+}
+
+/** What ended before it could ever be called leaves its name to the next. */
+function everLent({ state, revision }: CapabilityRow): boolean {
+  return state !== "released" || revision > 0;
 }
 
 export function checkedId(id: string): string {

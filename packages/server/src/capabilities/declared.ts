@@ -10,6 +10,7 @@ import type { Diagnostic } from "../folder/definition.ts";
 export interface Attached {
   list(): readonly CapabilityRow[];
   attach(request: AttachRequest): Promise<CapabilityRow>;
+  refresh(id: string): Promise<CapabilityRow>;
   detach(id: string): Promise<void>;
 }
 
@@ -40,7 +41,12 @@ export class Declared {
       .filter(
         ({ id, file, state }) => file !== undefined && state !== "releasing" && !requests.has(id),
       );
+    // What made a server unreachable may be mended by now; hosts of one command end before it is tried again by itself.
+    const left = this.#attached
+      .list()
+      .filter(({ state, id }) => state === "requested" && !gone.some((row) => row.id === id));
     const works = [
+      ...left.map(({ id }) => this.#attached.refresh(id).then(none, none)),
       ...gone.map(({ id, file = "" }) => told(file, () => this.#attached.detach(id))),
       ...connections.map(({ name, file }) => told(file, () => this.#attach(requests.get(name)!))),
     ];
@@ -61,6 +67,11 @@ export class Declared {
       await this.#attached.attach(request);
     }
   }
+}
+
+/** Its row says what is wrong. */
+function none(): Diagnostic[] {
+  return [];
 }
 
 /** The capability that a connection asks for; its name is the identity. */

@@ -56,7 +56,7 @@ export function connectionSet(
     if ("problem" in parsed)
       report(
         "error",
-        `the connection "${name}" ${parsed.problem}`,
+        `the connection "${name}"${parsed.problem.startsWith('"') ? ":" : ""} ${parsed.problem}`,
         "correct it: it is read again before the next turn",
       );
     else connections.set(name, { name, file, connection: parsed.connection });

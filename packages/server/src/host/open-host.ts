@@ -24,6 +24,8 @@ export interface HostOptions {
   readonly model?: string;
   /** A variable of the environment; the process's own, unless told otherwise. */
   readonly env?: (name: string) => string | undefined;
+  /** The same for the secrets of connections, where these are not asked of `env`. */
+  readonly secretEnv?: (name: string) => string | undefined;
   readonly models?: Models;
   readonly capacity?: number;
   /** The one session whose work runs here; all of it does where it is left out. */
@@ -108,6 +110,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     protectedPaths: [stateDir, hostsDir()],
     after: whileWorking,
     env,
+    secretEnv: options.secretEnv,
     models: options.models,
     aroundModels: options.around?.models,
     onDiagnostics: options.onDiagnostics,

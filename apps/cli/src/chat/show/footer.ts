@@ -1,7 +1,8 @@
 // The foot of the screen: where one is, how it stands, what it has cost. On a narrow screen the least important goes first.
 
-import type { SessionInfo, Usage } from "@lichen/wire";
+import type { OfferedCapabilities, SessionInfo, Usage } from "@lichen/wire";
 import { visibleWidth } from "@earendil-works/pi-tui";
+import { lentTold } from "../../session-line.ts";
 import { moneyInWords, tokensInWords } from "./amounts.ts";
 import { cleanLine, row } from "./lines.ts";
 import type { Style, Theme } from "./theme.ts";
@@ -13,6 +14,8 @@ export interface Footer {
   readonly model?: string | undefined;
   readonly reasoning?: string | undefined;
   readonly state: SessionInfo["state"];
+  /** What the model may call of the agent's capabilities, and how. */
+  readonly capabilities?: OfferedCapabilities | undefined;
   /** Of the whole session, with its cost where that is known. */
   readonly usage: Usage;
   /** Tokens in the model's context, of as many as it takes. */
@@ -37,7 +40,8 @@ const states: Readonly<Record<SessionInfo["state"], string>> = {
 
 /** One or two lines. */
 export function footerLines(footer: Footer, theme: Theme, width: number): string[] {
-  const { agent, session, model, reasoning, state, usage, contextUsed, hints } = footer;
+  const { agent, session, model, reasoning, state, capabilities, usage, contextUsed, hints } =
+    footer;
   const { dim } = theme;
   const stateStyle = { idle: dim, queued: dim, running: theme.accent, waiting: theme.warn }[state];
   const part = (text: string, rank: number, style: Style = dim): Part => ({ text, rank, style });
@@ -51,6 +55,7 @@ export function footerLines(footer: Footer, theme: Theme, width: number): string
       reasoning === undefined || reasoning === "off" ? "" : `thinks ${cleanLine(reasoning, 20)}`,
       4,
     ),
+    part(capabilities === undefined ? "" : lentTold(capabilities), 5),
   ];
   const second = [
     part(

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { CapabilityInfo } from "@lichen/wire";
 import { requestOf } from "../../capability/asked.ts";
 import { withAgent } from "../../capability/named.ts";
-import { operationsTold, problemTold } from "../../capability/told.ts";
+import { operationsTold, problemTold, tellIfNotFree, toldIfSlow } from "../../capability/told.ts";
 import { type Input, UsageError } from "../../command.ts";
 import { inFolder } from "../../folder-word.ts";
 import { oneLine } from "../../printable.ts";
@@ -16,7 +16,8 @@ export function run(given: Input, terminal: Terminal): Promise<number> {
   const request = requestOf(given, source);
   return withAgent(place, terminal, async (agent) => {
     const requestId = `cli-${randomUUID()}`;
-    const { info } = await agent.capabilities.attach({ ...request, requestId });
+    const attaching = agent.capabilities.attach({ ...request, requestId });
+    const { info } = await toldIfSlow(attaching, terminal);
     if (given.flag("json")) terminal.answer(`${JSON.stringify(info)}\n`);
     else tell(info, request.namespace, place, terminal);
     return 0;
@@ -52,8 +53,7 @@ function tell(
       : `${name} is kept, and lends nothing yet${problem === "" ? "" : `: ${problem}`}`,
   );
   if (state === "active" && problem !== "") terminal.say(problem);
-  if (wanted !== undefined && wanted !== namespace)
-    terminal.say(`it is called ${name}: ${oneLine(wanted, 64)} is or was the name of another`);
+  if (wanted !== undefined) tellIfNotFree(wanted, info, terminal);
   if (auth.type === "oauth" && (isOpen || state !== "active"))
     terminal.say(`sign in with \`${commandName()} capability auth ${name}${samePlace(place)}\``);
   else if (isOpen && auth.secret !== undefined)

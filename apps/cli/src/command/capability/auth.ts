@@ -72,7 +72,7 @@ async function settle(asked: Asked): Promise<number> {
 }
 
 /** How calls are authorised where nobody signs in; 1 where something is missing. */
-async function tell({ input, terminal, info, auth }: Asked): Promise<number> {
+async function tell({ input, terminal, info, auth, agent }: Asked): Promise<number> {
   const found = await auth.state(info.id);
   const state = found?.state ?? info.auth.state;
   const isThere = state === "ready" || state === "none";
@@ -85,6 +85,7 @@ async function tell({ input, terminal, info, auth }: Asked): Promise<number> {
             isThere ? "" : ": put it into the agent's .secrets/.env (chmod 600), or export it"
           }`,
     );
+  if (isThere) await tryAgain(agent, info, terminal);
   return isThere ? 0 : 1;
 }
 
