@@ -1,6 +1,7 @@
 import { type Json, Redactor } from "@lichen/capability";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { secretsOf } from "../src/secrets/secrets-of.ts";
 
 const secret = fc
   .string({ unit: "binary-ascii", minLength: 8, maxLength: 60 })
@@ -24,6 +25,15 @@ test("[V50] a secret comes back in no spelling: plain, escaped in any way, perce
       for (const spelled of [
         given,
         encodeURIComponent(given),
+        new URLSearchParams({ a: given }).toString().slice(2),
+        encodeURIComponent(given).replaceAll(/%../g, (code) => code.toLowerCase()),
+        Buffer.from(given).toString("hex").replaceAll(/../g, "%$&"),
+        given
+          .replaceAll("&", "&amp;")
+          .replaceAll("<", "&lt;")
+          .replaceAll(">", "&gt;")
+          .replaceAll('"', "&quot;")
+          .replaceAll("'", "&#39;"),
         coded.toString("hex"),
         JSON.stringify(given).replaceAll("/", "\\/"),
       ]) {
@@ -46,6 +56,12 @@ test("[V50] a secret that comes in pieces is known by its beginning, and one tha
   expect(redact.begun("nothing of it.")).toBe(0);
   const said = `${"x".repeat(3_990)}canary-secret and more`;
   expect(redact.lastOf(said, 20)).not.toMatch(/secret and/);
+});
+
+test("[V50] a secret that stands within a header's value is known by itself", () => {
+  const headers = { authorization: 'Token token="canary-secret", v=2' };
+  const redact = new Redactor(secretsOf({ kind: "header", headers, secrets: ["canary-secret"] }));
+  expect(redact.text("token canary-secret is bad")).toBe("token [redacted] is bad");
 });
 
 test("[V50] what is no secret stays as it is, also where nothing is to be hidden", () => {

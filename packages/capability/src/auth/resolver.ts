@@ -8,8 +8,15 @@ export interface ConnectionRef {
 export type Auth =
   /** Nothing to add. */
   | { readonly kind: "none" }
-  /** Headers to set on the request, by lower-case name. */
-  | { readonly kind: "header"; readonly headers: Readonly<Record<string, string>> }
+  /**
+   * Headers to set on the request, by lower-case name. `secrets`: what stands in their values, where it is neither a whole
+   * one nor what follows a scheme (`Bearer …`): nothing of it comes back from a server.
+   */
+  | {
+      readonly kind: "header";
+      readonly headers: Readonly<Record<string, string>>;
+      readonly secrets?: readonly string[];
+    }
   /** A bearer token that can be refreshed: sent as `authorization`. `version` changes with every refresh. */
   | { readonly kind: "oauth"; readonly token: string; readonly version: string };
 

@@ -3,7 +3,6 @@
 //   Spellings of JSON (`\u0063`, `\/`) are gone once it is parsed: so what is JSON is cleaned as values, names included,
 //   and only what is none as text. Base64 is known at each of the three places that a secret can have in it.
 
-import type { Json } from "../json.ts";
 import { toBase64 } from "../execute/base64.ts";
 
 const mark = "[redacted]";
@@ -41,9 +40,9 @@ export class Redactor {
   readonly text = (text: string): string =>
     this.#spellings.reduce((rest, spelling) => rest.replaceAll(spelling, mark), text);
 
-  /** A value as JSON has it, cleaned in all its texts and names. */
-  json(value: Json): Json {
-    return this.isIdle ? value : this.#json(value, 0);
+  /** A value as JSON has it, cleaned in all its texts and names; a text stays a text, a list a list. */
+  json<T>(value: T): T {
+    return this.isIdle ? value : (this.#json(value, 0) as T);
   }
 
   /** Bytes of any kind. */
@@ -55,11 +54,11 @@ export class Redactor {
     return Uint8Array.from(after, (unit) => unit.charCodeAt(0));
   }
 
-  #json(value: Json, depth: number): Json {
+  #json(value: unknown, depth: number): unknown {
     if (typeof value === "string") return this.text(value);
     if (value === null || typeof value !== "object") return value;
     if (depth > deepest) return "[too deep]";
-    if (Array.isArray(value)) return value.map((item: Json) => this.#json(item, depth + 1));
+    if (Array.isArray(value)) return value.map((item) => this.#json(item, depth + 1));
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [
         this.text(name),
@@ -79,18 +78,40 @@ function spellingsOf(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret);
   const inJson = JSON.stringify(secret).slice(1, -1);
   const encoded = [0, 1, 2].map((place) => base64At(bytes, place));
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const octets = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"));
+  const inHex = [octets.join(""), octets.map((octet) => `%${octet}`).join("")];
+  const inAddress = [encodeURIComponent(secret.toWellFormed()), inForm(secret)];
   return [
     secret,
     inJson,
     inJson.replaceAll("/", "\\/"),
-    encodeURIComponent(secret.toWellFormed()),
-    ...[...encoded, ...encoded.map(urlSafe), hex, hex.toUpperCase()].filter(
-      ({ length }) => length >= shortestEncoded,
-    ),
+    ...inAddress.flatMap((text) => [text, withSmallCodes(text)]),
+    ...["&#39;", "&#x27;", "&apos;"].map((quote) => inHtml(secret, quote)),
+    ...[...encoded, ...encoded.map(urlSafe)].filter(({ length }) => length >= shortestEncoded),
+    ...inHex
+      .flatMap((text) => [text, text.toUpperCase()])
+      .filter(({ length }) => length >= shortestEncoded),
     // One character a byte, as bytes are looked through.
     binaryOf(bytes),
   ];
+}
+
+/** As a form writes it: a space is a plus. */
+function inForm(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
+}
+
+function withSmallCodes(text: string): string {
+  return text.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+}
+
+function inHtml(text: string, quote: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", quote);
 }
 
 /** What of the base64 depends on these bytes alone, where `place` bytes stand before them in their group of three. */

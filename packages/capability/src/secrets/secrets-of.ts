@@ -3,11 +3,13 @@
 import { type Auth, authHeaders } from "../auth/resolver.ts";
 
 export function secretsOf(auth: Auth): string[] {
-  return Object.values(authHeaders(auth)).flatMap((value) => {
+  const named = auth.kind === "header" ? (auth.secrets ?? []) : [];
+  const found = Object.values(authHeaders(auth)).flatMap((value) => {
     const bare = value.slice(value.indexOf(" ") + 1).trim();
     const decoded = /^basic /i.test(value) ? decodedOf(bare) : [];
     return [value, bare, ...decoded];
   });
+  return [...found, ...named];
 }
 
 /** The password of `Basic`, and what stands before it with it. */

@@ -216,7 +216,9 @@ async function headerAuth(
       name,
       `The secret ${auth.secret} has characters that a header cannot hold: set it anew.`,
     );
-  return { ok: true, auth: { kind: "header", headers: { [header]: text } } };
+  const isBare = text.slice(text.indexOf(" ") + 1) === value;
+  const secrets = isBare ? {} : { secrets: [value] };
+  return { ok: true, auth: { kind: "header", headers: { [header]: text }, ...secrets } };
 }
 
 const ofTheConnection = new Set(["connection", "content-length", "host", "transfer-encoding"]);

@@ -51,6 +51,11 @@ test("[V40] a header's secret comes from the environment or .secrets/.env, read 
       auth: { type: "header", header: "Authorization", format: "Token {}!", secret: "MAIL_KEY" },
     };
     expect(await ask()).toEqual({ authorization: "Token second!" });
+    // What of it is secret is told apart, so that it is known where it comes back alone.
+    const { resolver } = await open();
+    expect(await resolver.resolve({ id: "key" }, new AbortController().signal)).toMatchObject({
+      auth: { secrets: ["second"] },
+    });
     env["MAIL_KEY"] = "of the host";
     expect(await ask()).toEqual({ authorization: "Token of the host!" });
     expect(await (await open()).state("key")).toEqual({ type: "header", state: "ready" });

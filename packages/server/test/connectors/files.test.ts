@@ -1,4 +1,11 @@
-import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { CallContext, Connector, Image, JsonObject } from "@lichen/capability";
 import { createFilesConnector, createSkillsConnector } from "@lichen/capability/connectors";
@@ -90,6 +97,38 @@ test("[M60] files are listed, read in parts, searched, written, edited, moved an
   await call("remove", { path: "new/deep" });
   await call("remove", { path: "kept/b.txt" });
   await expect(call("read", { path: "kept/b.txt" })).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("[M60] a text is read to its end in steps of any size; what ends within a character is no text", async () => {
+  const { call, root } = rig();
+  const text = "ab🌱é日\n🌱";
+  writeFileSync(join(root, "plants.txt"), text);
+  for (const limit of [1, 2, 3, 5]) {
+    let said = "";
+    let offset: number | undefined = 0;
+    while (offset !== undefined) {
+      const part: { text?: string; next?: number } = await call("read", {
+        path: "plants.txt",
+        offset,
+        limit,
+      });
+      said += part.text;
+      offset = part.next;
+    }
+    expect(said).toBe(text);
+  }
+  writeFileSync(join(root, "cut.txt"), Buffer.from(text).subarray(0, -1));
+  await expect(call("read", { path: "cut.txt" })).rejects.toMatchObject({ code: "invalid_input" });
+});
+
+test("[M60] an image that is too large to be looked at is not read", async () => {
+  const { call, root, images } = rig();
+  const file = join(root, "huge.png");
+  writeFileSync(file, Buffer.from("\u0089PNG\r\n", "latin1"));
+  // Sparse: more than memory holds.
+  truncateSync(file, 2 ** 36);
+  await expect(call("read", { path: "huge.png" })).rejects.toMatchObject({ code: "too_large" });
+  expect(images).toEqual([]);
 });
 
 test("[M60] a version that is given must still be the file's: a change in between is kept", async () => {

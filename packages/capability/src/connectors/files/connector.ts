@@ -5,6 +5,7 @@
 
 import type { CallContext, Connector } from "../../connector.ts";
 import { toBase64 } from "../../execute/base64.ts";
+import { imageLimits } from "../../execute/image-collector.ts";
 import { OperationError } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Operation } from "../../operation.ts";
@@ -14,7 +15,7 @@ import { filePath, innerPath } from "./file-path.ts";
 import type { FilePart, FileStat, FileStore } from "./file-store.ts";
 import { fileOperations, mostFound, mostListed, mostRead, mostWhole } from "./operations.ts";
 import { searchFiles } from "./search.ts";
-import { imageTypeOf, textOf, wholeCharacters } from "./text.ts";
+import { imageTypeOf, longestCharacter, textOf, wholeCharacters } from "./text.ts";
 
 export interface FilesConnectorOptions {
   /** Of the capability's row. */
@@ -45,7 +46,6 @@ type Calls = {
     context: CallContext,
   ) => Promise<JsonObject>;
 };
-type Call = (store: FileStore, input: JsonObject, context: CallContext) => Promise<JsonObject>;
 
 export function createFilesConnector(options: FilesConnectorOptions): Connector {
   const { id, namespace, description, mode, store } = options;
@@ -59,15 +59,10 @@ export function createFilesConnector(options: FilesConnectorOptions): Connector 
     operations: async () => offered,
     async call(name, input, context) {
       const operation = offered.find((it) => it.name === name);
-      if (!operation) throw unknown(name, mode, offered);
+      if (!operation || !isCall(name)) throw unknown(name, mode, offered);
       checkInput(name, input, operation.input);
       context.signal.throwIfAborted();
-      // It fits the schema of its operation.
-      return await (calls as unknown as Readonly<Record<string, Call>>)[name]!(
-        store,
-        input,
-        context,
-      );
+      return await answer(name, store, input, context);
     },
   };
 }
@@ -87,13 +82,16 @@ const calls: Calls = {
     return told(await store.stat(filePath(path)));
   },
   async read(store, { path, offset = 0, limit = mostRead, encoding = "text" }, context) {
-    const part = await store.read(innerPath(path), offset, limit);
+    // Less than a character would be no step forward.
+    const bytesAsked = encoding === "text" ? Math.max(limit, longestCharacter) : limit;
+    const part = await store.read(innerPath(path), offset, bytesAsked);
     const { size, version } = part;
     if (encoding === "base64")
       return { base64: toBase64(part.bytes), size, version, ...nextOf(part, offset) };
     const mediaType = offset === 0 ? imageTypeOf(part.bytes) : undefined;
     if (mediaType !== undefined) return image(store, path, part, mediaType, context);
-    const bytes = part.bytes.subarray(0, wholeCharacters(part.bytes));
+    const isEnd = offset + part.bytes.length >= size;
+    const bytes = isEnd ? part.bytes : part.bytes.subarray(0, wholeCharacters(part.bytes));
     const text = textOf(bytes);
     if (text === undefined)
       throw new OperationError(
@@ -159,6 +157,20 @@ const calls: Calls = {
   },
 };
 
+function isCall(name: string): name is keyof Inputs {
+  return Object.hasOwn(calls, name);
+}
+
+function answer<K extends keyof Inputs>(
+  name: K,
+  store: FileStore,
+  input: JsonObject,
+  context: CallContext,
+): Promise<JsonObject> {
+  // It fits the schema of its operation.
+  return calls[name](store, input as Inputs[K], context);
+}
+
 async function image(
   store: FileStore,
   path: string,
@@ -166,6 +178,11 @@ async function image(
   mediaType: string,
   context: CallContext,
 ): Promise<JsonObject> {
+  if (first.size > imageLimits.bytes)
+    throw new OperationError(
+      "too_large",
+      `${path} is an image of ${first.size} bytes, and ${imageLimits.bytes} are the most that can be looked at: read it with encoding "base64", in parts.`,
+    );
   const whole =
     first.bytes.length === first.size ? first : await store.read(innerPath(path), 0, first.size);
   return {

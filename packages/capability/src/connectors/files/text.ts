@@ -1,5 +1,8 @@
 // Bytes as what code and models can read: text, an image, or base64.
 
+/** In bytes of UTF-8. */
+export const longestCharacter = 4;
+
 /** Undefined where it is no UTF-8 text. */
 export function textOf(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;

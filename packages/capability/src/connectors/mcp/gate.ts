@@ -5,7 +5,6 @@
 //   What a request was authorised with does not come back, however it is spelled.
 //   A list of tools is bounded before anything reads it: see `clean-tools.ts`.
 
-import type { Json } from "../../json.ts";
 import type { Redactor } from "../../secrets/redactor.ts";
 import { cleanTools } from "./clean-tools.ts";
 import type { McpTransport, RpcMessage, SendOptions } from "./sdk.ts";
@@ -60,8 +59,7 @@ export function gated(
   };
 
   function read(received: RpcMessage): RpcMessage {
-    // It is JSON that was parsed; cleaning keeps its shape.
-    const message = redactor().json(received as unknown as Json) as unknown as RpcMessage;
+    const message = redactor().json(received);
     if ("method" in message || message.id === undefined) return message;
     const method = asked.get(message.id);
     asked.delete(message.id);

@@ -23,7 +23,7 @@ export async function programOf(
   for (const [name, value] of Object.entries(config.env)) {
     const held = typeof value === "string" ? value : await askedFor(value);
     env.push([name, held]);
-    if (typeof value !== "string" && held.length >= 8) secrets.push(held);
+    if (typeof value !== "string") secrets.push(held);
   }
   return {
     connectionId,

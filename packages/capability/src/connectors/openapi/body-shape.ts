@@ -69,6 +69,8 @@ export function bodyOf(
   const chosen = offered.toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))[0];
   if (!chosen) return undefined;
   const { mediaType, kind, media } = chosen;
+  if (!/^[\x20-\x7e]{1,200}$/.test(mediaType))
+    return "its body has a media type that no header can hold";
   const read = () => schemas.read(memberOf(media, "schema"), "input", mentions);
   return {
     kind,

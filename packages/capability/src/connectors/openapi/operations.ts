@@ -141,17 +141,17 @@ function inputOf(
   body: ApiBody | undefined,
   definitions: { $defs?: JsonObject },
 ): JsonSchema {
-  const properties: Record<string, Json> = {};
+  const properties: [string, Json][] = [];
   const required: string[] = [];
   for (const { input, schema, isRequired } of parameters) {
-    properties[input] = schema;
+    properties.push([input, schema]);
     if (isRequired) required.push(input);
   }
-  if (body) properties["body"] = body.schema;
+  if (body) properties.push(["body", body.schema]);
   if (body?.isRequired) required.push("body");
   return {
     type: "object",
-    properties,
+    properties: Object.fromEntries(properties),
     ...(required.length > 0 && { required }),
     additionalProperties: false,
     ...definitions,

@@ -119,7 +119,8 @@ function isPlace(text: string | undefined): text is Place {
 }
 
 function named(parameters: readonly Omit<ApiParameter, "input">[]): ApiParameter[] {
-  const taken = new Set<string>(["body"]);
+  // No JSON can be given under `__proto__` that is not in danger of being lost on its way.
+  const taken = new Set<string>(["body", "__proto__"]);
   const sorted = parameters.toSorted((a, b) => places.indexOf(a.place) - places.indexOf(b.place));
   return sorted.map((parameter) => {
     const { name, place } = parameter;

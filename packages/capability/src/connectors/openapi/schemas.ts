@@ -144,7 +144,8 @@ export class Schemas {
   #nameOf(ref: string): string {
     const known = this.#names.get(ref);
     if (known !== undefined) return known;
-    const last = lastPart(ref) || "schema";
+    const told = lastPart(ref);
+    const last = told === "" || told === "__proto__" ? "schema" : told;
     let name = last;
     for (let number = 2; this.#refs.has(name); number++) name = `${last}_${number}`;
     this.#names.set(ref, name);

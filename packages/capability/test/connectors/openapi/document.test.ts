@@ -203,6 +203,34 @@ test("[M43] every operation of a service is a write; its owner may say that the 
   expect(await labels({ safeMethods: "read" })).toEqual(["get", "head", "options"]);
 });
 
+test("[M40] a name that is no plain member, and a media type that no header holds, break nothing", async () => {
+  const schema = { type: "object", properties: { a: { $ref: "#/components/schemas/__proto__" } } };
+  const spec = documentOf({
+    paths: {
+      "/a": {
+        post: {
+          operationId: "call",
+          parameters: [{ name: "__proto__", in: "query", required: true, schema: {} }],
+          requestBody: { content: { "application/json": { schema } } },
+        },
+      },
+      "/b": { post: { operationId: "odd", requestBody: { content: { "text/\u0001x": {} } } } },
+    },
+    components: JSON.parse(
+      '{"schemas":{"__proto__":{"type":"object","properties":{"b":{"$ref":"#/components/schemas/__proto__"}}}}}',
+    ) as JsonObject,
+  });
+  const { connector, sent } = recording(spec);
+  const [only, ...others] = await connector.operations(never);
+  expect(others).toEqual([]);
+  expect(only?.input).toMatchObject({
+    required: ["query___proto__"],
+    $defs: { schema: { properties: { b: { $ref: "#/$defs/schema" } } } },
+  });
+  await connector.call("call", { query___proto__: "x" }, stage(noAuth(), "garden").context);
+  expect(sent[0]?.url.search).toBe("?__proto__=x");
+});
+
 test("[M44] no pattern of a document holds the host up, however it is built", async () => {
   const patterns = [
     `^${"a?".repeat(60)}${"a".repeat(60)}$`,
