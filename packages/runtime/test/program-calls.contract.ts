@@ -13,6 +13,34 @@ import { gate, kindsOf, prompt, run, sent, settled } from "./stage.ts";
 export function programCallsContract(host: string, withSql: WithSql): void {
   const check = onStage(host, withSql);
 
+  for (const [what, answer] of [
+    ["nested too deeply", deep(100_000)],
+    ["no JSON", 1n as unknown as Json],
+    ["nothing that JSON knows", (() => 1) as unknown as Json],
+  ] as const)
+    check(`[J14] a call that took effect and answered ${what} says that it did`, async (stage) => {
+      let effects = 0;
+      const engine = guestThat([
+        {
+          operation: "a.b",
+          label: "write",
+          effect: () => (effects++, answer),
+          then: [{ operation: "a.c" }],
+        },
+      ]);
+      const life = await stage.open({ engine });
+      const { terminal } = await run(life.session(), "r1");
+      expect(terminal).toBe("completed");
+      expect(effects).toBe(1);
+      const [outcome, next] = await outcomes(life.session());
+      expect(outcome).toMatchObject({
+        ok: false,
+        code: "invalid_outcome",
+        message: expect.stringContaining("a.b ran to its end, and what it answered cannot be kept"),
+      });
+      expect(next).toMatchObject({ ok: true });
+    });
+
   check(
     "[J1] a program's call is durable before its effect begins, and its outcome before the program has it",
     async (stage) => {
@@ -248,4 +276,10 @@ export function programCallsContract(host: string, withSql: WithSql): void {
       (await outcomes(life.session())).map((it) => `${it.index}/${it.ordinal}`).toSorted(),
     ).toEqual(["0/0", "1/0"]);
   });
+}
+
+function deep(levels: number): Json {
+  let value: Json = 1;
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
 }

@@ -228,23 +228,36 @@ export class LiveProgram implements Program {
   ): Promise<ProgramOutcome> {
     const ended = this.#run.works();
     try {
-      return await this.#record(call, digest, await this.#outcomeOf(input, effect));
+      return await this.#record(call, digest, await this.#outcomeOf(call, input, effect));
     } finally {
       ended();
     }
   }
 
-  async #outcomeOf(input: JsonObject, effect: Effect): Promise<ProgramOutcome> {
+  async #outcomeOf(
+    { operation }: ProgramCall,
+    input: JsonObject,
+    effect: Effect,
+  ): Promise<ProgramOutcome> {
     const { signal } = this.#run;
     signal.throwIfAborted();
+    let value: Json | undefined;
     try {
-      const value = await effect(input, signal);
-      // As it comes back from the log, so that a program is told the same in every process.
-      return value === undefined ? { ok: true } : { ok: true, value: asRecorded(value) };
+      value = await effect(input, signal);
     } catch (error) {
       // A stop leaves the call open: recovery or settlement says what is known of its effect.
       if (signal.aborted) throw error;
       return { ok: false, code: codeOf(error), message: messageOf(error) };
+    }
+    try {
+      // As it comes back from the log, so that a program is told the same in every process.
+      return value === undefined ? { ok: true } : { ok: true, value: asRecorded(value) };
+    } catch (error) {
+      return {
+        ok: false,
+        code: "invalid_outcome",
+        message: `${operation} ran to its end, and what it answered cannot be kept (${messageOf(error)}): check what it did before you repeat it.`,
+      };
     }
   }
 
