@@ -15,14 +15,14 @@ export function outcomeOf(name: string, value: unknown, limits: Limits): Outcome
     text = undefined;
   }
   if (text === undefined)
-    return failed("invalid_outcome", `${name} answered with something that is not JSON.`);
+    return failed("invalid_outcome", `${name} ran, but answered with something that is not JSON.`);
   if (text.length > limits.outcomeBytes || Buffer.byteLength(text) > limits.outcomeBytes)
     return failed(
       "limit",
-      `The answer of ${name} is larger than ${limits.outcomeBytes / 1_024} KiB: ask for less, or for a page.`,
+      `${name} ran, but its answer is larger than ${limits.outcomeBytes / 1_024} KiB: read less of it, or a page.`,
     );
   if (depthOf(text) > limits.depth)
-    return failed("limit", `The answer of ${name} is deeper than ${limits.depth} levels.`);
+    return failed("limit", `${name} ran, but its answer is deeper than ${limits.depth} levels.`);
   return { ok: true, text };
 }
 

@@ -169,6 +169,7 @@ export function executorContract(open: () => SandboxExecutor & { close(): Promis
         it.it = it;
         return it;
       },
+      deep: async () => JSON.parse("[".repeat(65) + "]".repeat(65)) as Json,
       take: async () => 1,
     };
     const result = (await run("return 'x'.repeat(300000)")).result;
@@ -183,6 +184,11 @@ export function executorContract(open: () => SandboxExecutor & { close(): Promis
     expect(await valueOf(codes, { api })).toEqual(["limit", "invalid_outcome", "limit"]);
     const { calls } = await run(codes, { api });
     expect(calls).toBe(2);
+    // Whoever wrote something must not take that for a refusal.
+    for (const operation of ["big", "cyclic", "deep"])
+      expect((await run(`await api.${operation}()`, { api })).result).toMatchObject({
+        message: expect.stringContaining(`api.${operation} ran, but`),
+      });
   });
 
   test("[B10] an abort ends the program and its calls", async () => {
