@@ -1,5 +1,7 @@
-import type { JsonObject } from "@lichen/wire";
+import type { Json, JsonObject } from "@lichen/wire";
 import { expect } from "vitest";
+import type { Run } from "../src/index.ts";
+import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
 import { onStage } from "./on-stage.ts";
 import { programThat, guestThat, make, outcomes, never, asked } from "./program-kit.ts";
@@ -85,6 +87,61 @@ export function programRecoveryContract(host: string, withSql: WithSql): void {
         expect(answer).toContain(runs === 2 ? "at last" : "effect is unknown");
       },
     );
+
+  check(
+    "[J15] a read of a program that ends its host each time uses up the budget, also while a person is waited for",
+    async (stage) => {
+      let reads = 0;
+      const engine = guestThat([
+        { operation: "a.pay", label: "write", confirm: {} },
+        { operation: "a.read", effect: () => (reads++, never()) },
+      ]);
+      let life = await stage.open({ engine });
+      const id = await sent(life.session(), prompt("r1"));
+      for (let n = 1; n <= 4; n++) {
+        await until(() => reads === n, "the read");
+        await asked(life.session());
+        life.die();
+        life = await stage.open({ engine });
+      }
+      expect((await settled(life.session(), id)).terminal).toBe("interrupted");
+      expect(reads).toBe(4);
+      expect((await life.session().info()).approvals).toBe(0);
+    },
+  );
+
+  check(
+    "[J15] a program whose calls all wait for people waits for any number of hosts, asked before a call and in it",
+    async (stage) => {
+      let live: Run | undefined;
+      const script = programThat(async (program) => {
+        const asks = async () => {
+          const key = "the-call/0/program/1/ask/0";
+          const { outcome } = await live!.ask({ key, kind: "question", questions: ["tea?"] });
+          return outcome;
+        };
+        const outcomes = await Promise.all([
+          make(program, 0, { operation: "a.pay", confirm: {} }),
+          make(program, 1, { operation: "a.ask", effect: asks }),
+        ]);
+        return outcomes as unknown as Json;
+      });
+      const engine = scriptedEngine(script, { onRun: (_, run) => void (live = run) });
+      let life = await stage.open({ engine });
+      const id = await sent(life.session(), prompt("r1"));
+      for (let n = 0; n < 8; n++) {
+        await asked(life.session(), 2);
+        await turns(10);
+        life.die();
+        life = await stage.open({ engine });
+      }
+      for (const { approvalId } of await asked(life.session(), 2))
+        await life
+          .session()
+          .send({ type: "answer", requestId: approvalId, approvalId, allow: true });
+      expect((await settled(life.session(), id)).answer).toContain("a.pay done");
+    },
+  );
 
   check(
     "[J4] a label that was lowered between two lives does not make a program's call run again",

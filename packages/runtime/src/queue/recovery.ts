@@ -3,13 +3,14 @@
 //   R1  In this order: a recorded cancel settles `cancelled`; an engine that can resume goes on from the last committed
 //       step; else the run ends.
 //   R3  Three recoveries without a newly committed step are the budget, counted durably before resuming; a drained stop
-//       and a run that waits for a person cost nothing.
+//       and a run that only waits for people cost nothing.
 //   R4  Past the budget a command settles `outcome_unknown` if a write call was open, else `interrupted`.
 
 import type { Engine, Result } from "../engine/port.ts";
 import type { SessionWriter } from "../log/session-row.ts";
 import { pendingApprovals } from "../run/approval-table.ts";
 import { hasOpenWrite } from "../run/program-end.ts";
+import { openProgramCalls } from "../run/program-table.ts";
 import type { Ground } from "../store/ground.ts";
 import { seqOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
@@ -37,13 +38,20 @@ export function recover(
     sql.run("update command set drained = 0 where cid = ?", cid);
     return { goesOn: true, command };
   }
-  if (pendingApprovals(sql, cid).length > 0) return { goesOn: true, command };
+  if (onlyWaits(sql, cid)) return { goesOn: true, command };
   if (command.recoveries >= budget)
     return ended(sql, cid, `the process died ${budget + 1} times without a new step of this run`);
   const recoveries = command.recoveries + 1;
   sql.run("update command set recoveries = ? where cid = ?", recoveries, cid);
   session.append({ kind: "run.recovered", command: seqOf(cid), data: { recoveries } });
   return { goesOn: true, command: { ...command, recoveries } };
+}
+
+/** Whether a person is waited for, and no call of a program ran beside that: one that ends its host would do so for ever. */
+function onlyWaits(sql: Sql, cid: number): boolean {
+  const pending = pendingApprovals(sql, cid);
+  const inCalls = pending.filter(({ name }) => /\/program\/\d+\//.test(name));
+  return pending.length > 0 && openProgramCalls(sql, cid).length <= inCalls.length;
 }
 
 function ended(sql: Sql, cid: number, diagnostic: string): Verdict {
