@@ -85,11 +85,11 @@ export function isLoopback({ hostname }: URL): boolean {
 function isInward(url: URL): boolean {
   const { hostname } = url;
   if (isLoopback(url)) return true;
-  if (/\.(?:localhost|local|internal)\.?$/.test(hostname) || hostname === "localhost.") return true;
-  if (/^\[(?:f[cd]|fe[89ab])[0-9a-f]*:/.test(hostname) || hostname === "[::]") return true;
-  // IPv4 written as IPv6 says nothing that IPv4 does not.
-  if (/^\[::ffff:/.test(hostname) || /^\[64:ff9b:/.test(hostname)) return true;
-  return /^(?:0|10|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$/.test(
+  // Names without a dot are those of a network's own.
+  if (/^[^.[]+\.?$|\.(?:localhost|local|internal|lan|home\.arpa)\.?$/.test(hostname)) return true;
+  // IPv4 written as IPv6, or carried in it, says nothing that IPv4 does not; what is no address of one place, neither.
+  if (/^\[(?:::|64:ff9b:|2002:|f[cdef])/.test(hostname)) return true;
+  return /^(?:0|10|169\.254|192\.168|192\.0\.0|198\.1[89]|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|2[2-5]\d)\.[\d.]+$/.test(
     hostname,
   );
 }

@@ -339,6 +339,13 @@ test("[V32] what a server elsewhere names does not lead into this computer or a 
     "https://[fe80::1]/",
     "https://[::ffff:10.0.0.1]/",
     "https://printer.local/",
+    "https://router/",
+    "https://box.lan/",
+    "https://198.18.0.1/",
+    "https://224.0.0.1/",
+    "https://[::7f00:1]/",
+    "https://[2002:7f00:1::]/",
+    "https://[ff02::1]/",
     "https://user:pass@mail.example/",
     "http://mail.example/",
   ])
@@ -346,6 +353,7 @@ test("[V32] what a server elsewhere names does not lead into this computer or a 
   for (const address of [
     "https://mail.example/token",
     "https://172.32.0.1/",
+    "https://[2606:4700::1]/",
     "https://login.example",
   ])
     expect(allowedUrl(address, elsewhere).protocol).toBe("https:");

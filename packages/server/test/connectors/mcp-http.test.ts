@@ -296,7 +296,7 @@ describe("what a server asks", () => {
     const server = await connector({ url }, { protocol: "2026-07-28" });
     const { context } = told({
       ask: async (questions, description) => {
-        expect(description).toBe("Deploy to production?");
+        expect(description).toBe("test asks: Deploy to production?");
         expect(questions).toEqual([
           { question: "Sure", options: [{ label: "Yes" }, { label: "No" }] },
           { question: "when", options: [{ label: "now" }, { label: "later" }] },

@@ -34,6 +34,8 @@ export interface McpOptions {
 
 export interface McpSetup {
   readonly id: string;
+  /** What people call the connection. */
+  readonly name: string;
   readonly config: McpConfig;
   readonly resolver: AuthResolver;
   readonly sdk: McpSdk;
@@ -73,7 +75,7 @@ export async function setupMcpConnection(
 ): Promise<{ client: McpClient; tools: readonly Operation[]; close(): Promise<void> }> {
   const signal = options.signal ?? new AbortController().signal;
   const parsed = parseMcpConfig(config);
-  const setup = { id: connectionId, config: parsed, resolver, sdk, options };
+  const setup = { id: connectionId, name: connectionId, config: parsed, resolver, sdk, options };
   const connection = await openMcp(
     { ...setup, asker: () => undefined, onListChanged: () => {} },
     signal,
@@ -184,7 +186,9 @@ async function connect(
     // The stream of an older server that tells of changes: it is not opened again by itself.
     if (error.message.startsWith("Maximum reconnection attempts")) ended.resolve();
   };
-  client.setRequestHandler("elicitation/create", ({ params }) => elicit(params, asker()));
+  client.setRequestHandler("elicitation/create", ({ params }) =>
+    elicit(params, asker(), setup.name),
+  );
   const trouble = (error: unknown) => cut() ?? asTrouble(error, server, transport.ending?.());
   try {
     await client.connect(transport, {

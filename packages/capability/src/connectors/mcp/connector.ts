@@ -63,6 +63,7 @@ class McpConnector implements Connector {
     this.#callMs = options.callMs ?? 600_000;
     this.#setup = {
       id,
+      name: namespace,
       config: parseMcpConfig(config),
       resolver,
       sdk,

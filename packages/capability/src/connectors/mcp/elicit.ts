@@ -1,7 +1,7 @@
 // A server's questions to a person, put into our words, and what the person said put into its.
 //
 //   A field of its form is one question; what nobody answers is left out. Who denies it declines; where nobody can be
-//   asked, or answers in time, the server hears `cancel`.
+//   asked, or answers in time, the server hears `cancel`. A person is always told which server asks.
 
 import type { CallContext } from "../../connector.ts";
 import { OperationError } from "../../failure.ts";
@@ -22,17 +22,22 @@ interface Field {
 /** What is asked at once, and how many options one question has. */
 const most = { questions: 8, options: 12 };
 
-/** Asks what `params` of an `elicitation/create` wants to know. */
-export async function elicit(params: unknown, ask: Ask | undefined): Promise<ElicitAnswer> {
+/** Asks what `params` of an `elicitation/create` wants to know. `server`: what people call who asks. */
+export async function elicit(
+  params: unknown,
+  ask: Ask | undefined,
+  server: string,
+): Promise<ElicitAnswer> {
   if (!ask || !isObject(params) || (params["mode"] ?? "form") !== "form")
     return { action: "cancel" };
   const schema = isObject(params["requestedSchema"]) ? params["requestedSchema"] : {};
   const fields = fieldsOf(schema);
   const message = typeof params["message"] === "string" ? plain(params["message"]) : undefined;
+  const description = message === undefined ? `${server} asks.` : `${server} asks: ${message}`;
   try {
     if (fields.length === 0) {
       const question = message ?? "Go on?";
-      const answers = await ask([{ question, options: yesOrNo }], message);
+      const answers = await ask([{ question, options: yesOrNo }], description);
       const answer = answers[question];
       return typeof answer === "string" && isYes(answer) ? accepted({}) : { action: "decline" };
     }
@@ -41,7 +46,7 @@ export async function elicit(params: unknown, ask: Ask | undefined): Promise<Eli
       const some = fields.slice(from, from + most.questions);
       const answers = await ask(
         some.map((field) => field.question),
-        message,
+        description,
       );
       for (const { name, question, read } of some) {
         const answer = answers[question.question];

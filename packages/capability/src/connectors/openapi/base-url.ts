@@ -1,5 +1,6 @@
 // Where a service is. A document may say which path of an origin, and never lead to another origin than the one that the
-// owner named: by `baseUrl`, else by the address the document was read from, else by handing the document itself in.
+// owner named: by `baseUrl`, else by the address the document was read from, else by handing the document itself in, which
+// is enough only for calls without a credential.
 
 import type { JsonObject } from "../../json.ts";
 import { isObject, listAt, objectAt, textAt } from "../read-json.ts";

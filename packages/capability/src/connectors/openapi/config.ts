@@ -11,7 +11,10 @@ import { isObject } from "../read-json.ts";
 export interface OpenApiConfig {
   /** Where the document is (http, https), a path that the host can read, or the document itself. */
   readonly spec: string | JsonObject;
-  /** Where the service is. Left out: the document's first server, on the origin that the document came from. */
+  /**
+   * Where the service is. Left out: the document's first server, on the origin that the document came from. It must be
+   * there for calls with a credential where the document is no address.
+   */
   readonly baseUrl?: string;
   /** GET, HEAD and OPTIONS are reads. Without it every operation is a `write`. */
   readonly safeMethods?: "read";

@@ -10,7 +10,7 @@ import type { Operation } from "../../operation.ts";
 import { checkInput } from "../check-input.ts";
 import { hint } from "../nearest.ts";
 import { type OpenApiConfig, readOpenApiConfig } from "./config.ts";
-import { loadDocument, type SpecReading } from "./load.ts";
+import { isAddress, loadDocument, type SpecReading } from "./load.ts";
 import type { ApiDocument } from "./operations.ts";
 import { readAnswer } from "./read-answer.ts";
 import { requestOf } from "./request.ts";
@@ -60,6 +60,7 @@ export class OpenApiConnector implements Connector {
     this.id = options.id;
     this.namespace = options.namespace;
     if (options.description !== undefined) this.description = options.description;
+    mustBePlaced(config, options.authKind);
     this.#options = options;
     this.#config = config;
   }
@@ -131,6 +132,15 @@ export class OpenApiConnector implements Connector {
       signal,
     };
   }
+}
+
+/** A document that came from nowhere, or lies where others write, does not decide where a credential goes. */
+function mustBePlaced({ spec, baseUrl }: OpenApiConfig, authKind: AuthKind): void {
+  if (authKind === "none" || baseUrl !== undefined || isAddress(spec)) return;
+  throw new OperationError(
+    "invalid_config",
+    'The config of an OpenAPI capability: calls with a credential need "baseUrl", since a document alone does not say where that may go.',
+  );
 }
 
 function unknownOperation(name: string, { operations, leftOut }: ApiDocument): OperationError {

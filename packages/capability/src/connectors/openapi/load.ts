@@ -30,7 +30,7 @@ export async function loadDocument(
 ): Promise<ApiDocument> {
   const { spec } = config;
   if (typeof spec !== "string") return toDocument(spec, config, undefined);
-  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(spec)) {
+  if (!isAddress(spec)) {
     if (!reading.readSpec)
       throw badDocument(`${spec.slice(0, 200)} is no address, and no files are read here.`);
     const text = await readFile(reading.readSpec, spec, sender.signal);
@@ -39,6 +39,11 @@ export async function loadDocument(
   const url = httpUrl(spec, '"spec"');
   const { text, place } = await fetchText(url, config, sender);
   return toDocument(parse(text, url.pathname, reading), config, place);
+}
+
+/** Whether a document is fetched; else it is a path, or stands in the config itself. */
+export function isAddress(spec: OpenApiConfig["spec"]): boolean {
+  return typeof spec === "string" && /^[a-z][a-z0-9+.-]+:\/\//i.test(spec);
 }
 
 async function readFile(

@@ -7,7 +7,8 @@ async function asked(properties: JsonObject, answers: JsonObject | ((question: s
   const rounds: number[] = [];
   const answer = await elicit(
     { message: "Tell me", requestedSchema: { type: "object", properties } },
-    async (some) => {
+    async (some, description) => {
+      expect(description).toBe("calendar asks: Tell me");
       rounds.push(some.length);
       questions.push(...some);
       return typeof answers === "function"
@@ -16,6 +17,7 @@ async function asked(properties: JsonObject, answers: JsonObject | ((question: s
           )
         : answers;
     },
+    "calendar",
   );
   return { answer, questions, rounds };
 }
@@ -100,11 +102,11 @@ describe("a form of a server", () => {
   it("[M15] is declined by who denies it, and cancelled where nobody answers or it is no form", async () => {
     const fails = (code: string) => () => Promise.reject(new OperationError(code, "no"));
     const form = { message: "?", requestedSchema: { properties: { a: { type: "string" } } } };
-    expect(await elicit(form, fails("denied"))).toEqual({ action: "decline" });
-    expect(await elicit(form, fails("expired"))).toEqual({ action: "cancel" });
-    expect(await elicit(form, undefined)).toEqual({ action: "cancel" });
+    expect(await elicit(form, fails("denied"), "calendar")).toEqual({ action: "decline" });
+    expect(await elicit(form, fails("expired"), "calendar")).toEqual({ action: "cancel" });
+    expect(await elicit(form, undefined, "calendar")).toEqual({ action: "cancel" });
     const url = { mode: "url", url: "https://a.example/", message: "?" };
-    expect(await elicit(url, async () => ({}))).toEqual({ action: "cancel" });
-    expect(await elicit("odd", async () => ({}))).toEqual({ action: "cancel" });
+    expect(await elicit(url, async () => ({}), "calendar")).toEqual({ action: "cancel" });
+    expect(await elicit("odd", async () => ({}), "calendar")).toEqual({ action: "cancel" });
   });
 });

@@ -137,6 +137,25 @@ test("[M48] a document read from an address may name servers on its own origin o
   ]);
 });
 
+test("[M48] a document alone, in the config or in a file, does not say where a credential goes", async () => {
+  const resolver = resolverOf(() => bearer(canary));
+  const made = (config: JsonObject, authKind: "none" | "header" | "oauth") =>
+    createOpenApiConnector({
+      ...{ id: "garden", namespace: "garden", authKind, resolver },
+      config,
+      readSpec: async () =>
+        JSON.stringify({ ...garden, servers: [{ url: "https://evil.example" }] }),
+    });
+  for (const authKind of ["header", "oauth"] as const)
+    for (const spec of ["garden.json", garden]) {
+      expect(() => made({ spec }, authKind)).toThrow('need "baseUrl"');
+      made({ spec, baseUrl: "https://garden.example" }, authKind);
+    }
+  made({ spec: "https://garden.example/openapi.json" }, "oauth");
+  made({ spec: "garden.json" }, "none");
+  expect(resolver.asked()).toBe(0);
+});
+
 test("[M49] a redirect to another origin is not followed, and nothing of the auth reaches it", async () => {
   await using other = await openService(() => json({ stolen: true }));
   await using service = await openService(() => ({
