@@ -45,7 +45,7 @@ test("[K44] every command, option and closed set of the table is offered where i
   const alone = commands.filter(({ name }) => !name.includes(" "));
   for (const { name, summary } of alone)
     expect(first).toContain(`${name}\t${oneLine(summary, 80)}`);
-  expect(first).toContain("capability\tlist, show, add, change, detach, auth, call");
+  expect(first).toContain("capability\tlist, show, add, change, refresh, detach, auth, call");
   expect(first).toHaveLength(alone.length + 2);
   expect(first.at(-1)).toBe("help\texplain a command");
   expect(await fromTable()).toEqual(first);
@@ -54,7 +54,7 @@ test("[K44] every command, option and closed set of the table is offered where i
     const all = wordsOf(await fromTable(...name.split(" "), "--"));
     expect(all).toEqual([...options.map((option) => `--${option.name}`), "--help"]);
   }
-  const inner = ["list", "show", "add", "change", "detach", "auth", "call"];
+  const inner = ["list", "show", "add", "change", "refresh", "detach", "auth", "call"];
   expect(wordsOf(await fromTable("capability", ""))).toEqual(inner);
   expect(wordsOf(await fromTable("help", "capability", "d"))).toEqual(["detach"]);
   expect(await fromTable("help", "capability", "add", "")).toEqual([]);
