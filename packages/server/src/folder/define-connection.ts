@@ -23,8 +23,8 @@ interface McpServer {
   url?: string | undefined;
   command?: string | undefined;
   args?: string[] | undefined;
-  /** What the program gets beside PATH and HOME; `{ secret }` is a secret by its name. */
-  env?: Record<string, string | { secret: string }> | undefined;
+  /** What the program gets beside PATH and HOME; `{ secret }` is a secret by its name, `{ auth }` what its auth gives. */
+  env?: Record<string, string | { secret: string } | { auth: "token" }> | undefined;
   /** From the agent's folder. */
   cwd?: string | undefined;
 }
@@ -33,10 +33,12 @@ interface OpenApiService {
   kind: "openapi";
   /** An address, a path from the agent's folder, or the document itself. */
   spec: string | JsonObject;
-  /** Where the service is, if not where its document says or comes from. */
+  /** Where the service is, if not where its document says or comes from; needed for an auth where `spec` is no address. */
   baseUrl?: string | undefined;
   /** GET, HEAD and OPTIONS count as reads: say so only of a service that keeps them harmless. */
   safeMethods?: "read" | undefined;
+  /** For one call, in ms: 60,000, at most 600,000. */
+  timeoutMs?: number | undefined;
 }
 
 interface Files {
@@ -65,6 +67,7 @@ export function defineConnection(connection: ConnectionOptions): ConnectionOptio
 }
 
 const words = z.string().min(1, "must not be empty");
+const issuer = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
 const secretName = z
   .string()
   .regex(
@@ -91,14 +94,14 @@ const Auth = z.discriminatedUnion("type", [
   }),
   z.strictObject({
     type: z.literal("oauth"),
-    issuer: z.url().exactOptional(),
+    issuer: issuer.exactOptional(),
     scopes: z.array(words).exactOptional(),
     clientId: words.exactOptional(),
     clientSecret: secretName.exactOptional(),
   }),
   z.strictObject({
     type: z.literal("client_credentials"),
-    issuer: z.url(),
+    issuer,
     scopes: z.array(words).exactOptional(),
     clientId: words,
     clientSecret: secretName,
@@ -122,7 +125,14 @@ const kinds = {
       command: words.optional(),
       args: z.array(z.string()).optional(),
       env: z
-        .record(z.string(), z.union([z.string(), z.strictObject({ secret: secretName })]))
+        .record(
+          z.string(),
+          z.union([
+            z.string(),
+            z.strictObject({ secret: secretName }),
+            z.strictObject({ auth: z.literal("token") }),
+          ]),
+        )
         .optional(),
       cwd: words.optional(),
     })
@@ -134,13 +144,22 @@ const kinds = {
       ({ url, args, env, cwd }) => url === undefined || !(args ?? env ?? cwd),
       "args, env and cwd belong to a command",
     ),
-  openapi: z.strictObject({
-    kind: z.literal("openapi"),
-    ...common,
-    spec: z.union([words, z.record(z.string(), Json)]),
-    baseUrl: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).optional(),
-    safeMethods: z.literal("read").optional(),
-  }),
+  openapi: z
+    .strictObject({
+      kind: z.literal("openapi"),
+      ...common,
+      spec: z.union([words, z.record(z.string(), Json)]),
+      baseUrl: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).optional(),
+      safeMethods: z.literal("read").optional(),
+      timeoutMs: z.int().min(1).max(600_000).optional(),
+    })
+    .refine(
+      ({ spec, baseUrl, auth }) =>
+        (auth?.type ?? "none") === "none" ||
+        baseUrl !== undefined ||
+        (typeof spec === "string" && /^https?:/i.test(spec)),
+      "needs a baseUrl: a document that is no address does not say where a credential may go",
+    ),
   files: z.strictObject({
     kind: z.literal("files"),
     ...common,

@@ -18,13 +18,17 @@ test("[F21] a connection is a file of connections/ or an entry of the config, an
       '{ kind: "mcp", url: "https://mcp.example/mcp", auth: { type: "oauth" }, labels: { create_issue: "confirm" } }',
     ),
     "connections/memory.ts": connectionFile(
-      '{ kind: "mcp", command: "npx", args: ["x"], env: { KEY: { secret: "MEMORY_KEY" } } }',
+      '{ kind: "mcp", command: "npx", args: ["x"], env: { KEY: { secret: "MEMORY_KEY" }, TOKEN: { auth: "token" } } }',
+    ),
+    "connections/mail.ts": connectionFile(
+      '{ kind: "openapi", spec: "mail.json", baseUrl: "https://mail.example", auth: { type: "oauth" }, timeoutMs: 5000 }',
     ),
   });
   const { definition, diagnostics } = await loadDefinition(folder.path);
   expect(diagnostics).toEqual([]);
   expect(definition.connections).toMatchObject([
     { name: "github", file: "connections/github.ts", connection: { kind: "mcp" } },
+    { name: "mail", connection: { timeoutMs: 5_000 } },
     { name: "memory", connection: { command: "npx" } },
     { name: "notes", file: "lichen.config.ts", connection: { kind: "files", mode: "write" } },
   ]);
@@ -42,6 +46,9 @@ test("[F22] a connection that is wrong is reported with what to do, and the othe
     "connections/secret.ts": connectionFile(
       '{ kind: "mcp", url: "https://a.example", auth: { type: "header", secret: "sk-canary-123" } }',
     ),
+    "connections/nowhere.ts": connectionFile(
+      '{ kind: "openapi", spec: "mail.json", auth: { type: "header", secret: "KEY" } }',
+    ),
     "connections/empty.ts": "export const nothing = 1;\n",
     "connections/1st.ts": connectionFile('{ kind: "ui" }'),
     "connections/broken.ts": "export default {\n",
@@ -56,6 +63,7 @@ test("[F22] a connection that is wrong is reported with what to do, and the othe
     ),
     "connections/both.ts": expect.stringContaining("needs a url or a command, and not both"),
     "connections/secret.ts": expect.stringContaining("put the secret into .secrets/.env"),
+    "connections/nowhere.ts": expect.stringContaining("needs a baseUrl"),
     "connections/empty.ts": "has no connection as its default export",
     "connections/1st.ts": expect.stringContaining("cannot be a connection's name"),
     "connections/broken.ts": expect.stringContaining("it cannot be loaded"),
