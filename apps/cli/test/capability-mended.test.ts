@@ -144,3 +144,16 @@ test("[K117] sessions says how a conversation's newest run was lent the agent's 
   await home.run(["invoke", "hello", dir, "--model", "demo"]);
   expect((await home.run(["sessions", dir])).stdout).toContain("  4 operations as tools  ");
 }, 60_000);
+
+test("[K118] an address that speaks no MCP, and a program that is not there, are told in one sentence", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const add = ["capability", "add", "mcp", dir];
+  const web = await home.run([...add, "--url", await garden()]);
+  expect(web).toMatchObject({ code: 1, stdout: "" });
+  expect(web.stderr).toMatch(/^lichen: .* does not answer as an MCP server does: .*\n$/);
+  const none = await home.run([...add, "--", "no-such-program"]);
+  expect(none).toMatchObject({ code: 1, stdout: "" });
+  expect(none.stderr).toMatch(/^lichen: .*no-such-program .*there is no such program.*\n$/i);
+  expect(none.stderr).not.toMatch(/EPIPE|bwrap/);
+}, 60_000);

@@ -67,6 +67,14 @@ export function asTrouble(error: unknown, server: string, ending?: string): Oper
         ending ?? "The next call opens it anew."
       }`,
     );
+  // A list of all that is wrong with an answer which is no message helps nobody.
+  if (code === "ERA_NEGOTIATION_FAILED" && chain.some(({ name }) => name.endsWith("ZodError")))
+    return told(
+      "unavailable",
+      `${server} does not answer as an MCP server does: see whether its address or command is right. ${ending ?? ""}`.trimEnd(),
+    );
+  if (ending !== undefined && chain.some((one) => codeOf(one) === "EPIPE"))
+    return told("unavailable", `${server} cannot be used. ${ending}`);
   if (code === "ERA_NEGOTIATION_FAILED" || code === "SEND_FAILED" || typeof code === "string")
     return told("unavailable", `${server} cannot be used: ${words}. ${ending ?? ""}`.trimEnd());
   if (code === -32_602) return told("invalid_input", `${server} refused the call: ${words}`);

@@ -130,6 +130,8 @@ export class StdioTransport implements McpTransport {
   ending(): string | undefined {
     if (this.#ending === undefined) return undefined;
     const words = this.#redactor.lastOf(this.#words.toString("utf8"), shownWords).trim();
+    if (/^bwrap: execvp .*: No such file or directory$/.test(words))
+      return "There is no such program: correct the connection's command, or install it.";
     return words === "" ? `${this.#ending}.` : `${this.#ending}. Its last words: ${words}`;
   }
 
