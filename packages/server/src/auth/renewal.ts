@@ -5,7 +5,8 @@
 //   V22  The work of a holder is shorter than its lease, and a late one writes nothing.
 //   V23  A failure is told to all who wait; what was stored stays as it was.
 //
-// A renewal that began goes on when its callers leave: a token that rotates must not be lost on its way.
+// A renewal that began goes on when its callers leave, and what it brought is written once more where the store is busy: a
+// token that rotates must not be lost on its way.
 
 import { SingleFlight } from "@lichen/capability";
 import { Fault } from "@lichen/wire";
@@ -33,6 +34,8 @@ const defaultLeaseMs = 30_000;
 const workShare = 2 / 3;
 const firstWaitMs = 15;
 const longestWaitMs = 250;
+/** How often a write is tried again that found the store busy: each try waits for others itself. */
+const timesMore = 2;
 
 export class Renewals {
   readonly #options: RenewalOptions;
@@ -113,8 +116,19 @@ export class Renewals {
       store.release(lease, { message, isRefused });
       return { problem: message };
     }
-    const stored = store.renewed(lease, login) ?? this.#superseded(lease.id, seen);
+    const stored = (await this.#written(lease, login)) ?? this.#superseded(lease.id, seen);
     return stored ? { login: stored } : { problem: "it was signed out meanwhile." };
+  }
+
+  async #written(lease: Lease, login: Login): Promise<StoredLogin | undefined> {
+    const { store, wait } = this.#options;
+    for (let left = timesMore; ; left--)
+      try {
+        return store.renewed(lease, login);
+      } catch (error) {
+        if (left === 0 || !Fault.is(error) || error.code !== "unavailable") throw error;
+        await wait(longestWaitMs);
+      }
   }
 
   /** What another holder, or a person, has stored in place of what came too late. */

@@ -1,9 +1,11 @@
 // The law of leases, over the real file: whatever happens in whatever order, only the newest holder writes.
 
+import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Lease } from "../../src/auth/token-store.ts";
-import { agentId, withRig } from "./rig.ts";
+import { Renewals } from "../../src/auth/renewal.ts";
+import { agentId, mail, signal, withRig } from "./rig.ts";
 
 const leaseMs = 100;
 
@@ -70,3 +72,33 @@ test("[V22] in every order of leases, renewals, sign-ins and time, only the newe
       { numRuns: 60 },
     );
   }));
+
+test(
+  "[V22] what a renewal brought is not lost where another process writes for long meanwhile",
+  { timeout: 60_000 },
+  () =>
+    withRig(async ({ credentials, signedIn, clock, path }) => {
+      const login = signedIn();
+      const store = credentials.of(agentId);
+      using other = new DatabaseSync(path);
+      const renewals = new Renewals({
+        store,
+        now: () => clock.now,
+        wait: async () => other.exec("rollback"),
+        randomId: (length) => "r".repeat(length),
+        deadline: () => new AbortController().signal,
+      });
+      const tokens = { ...login.tokens, access: "renewed-access" };
+      const renewed = await renewals.renew(
+        mail.id,
+        store.read(mail.id)?.version,
+        async () => {
+          other.exec("begin immediate");
+          return { ...login, tokens };
+        },
+        signal,
+      );
+      expect(renewed).toMatchObject({ login: { tokens } });
+      expect(store.read(mail.id)).toMatchObject({ tokens });
+    }),
+);
