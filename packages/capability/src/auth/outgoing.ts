@@ -3,13 +3,12 @@
 import { OperationError } from "../failure.ts";
 import { type Auth, authHeaders } from "./resolver.ts";
 
-/** The auth's headers come last: nothing stands in their place. Cookies of the request go behind the auth's. */
+/** The auth's headers come last: nothing stands in their place. The request's cookies of other names go behind the auth's. */
 export function withAuth(given: RequestInit["headers"], auth: Auth, id: string): Headers {
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(authHeaders(auth)))
     try {
-      const cookies = name === "cookie" ? headers.get(name) : null;
-      headers.set(name, cookies === null ? value : `${value}; ${cookies}`);
+      headers.set(name, name === "cookie" ? withCookies(value, headers.get(name) ?? "") : value);
     } catch {
       // The error would hold the value.
       throw new OperationError(
@@ -18,6 +17,14 @@ export function withAuth(given: RequestInit["headers"], auth: Auth, id: string):
       );
     }
   return headers;
+}
+
+function withCookies(own: string, given: string): string {
+  const cookies = (text: string) => text.split(";").map((cookie) => cookie.trim());
+  const nameOf = (cookie: string) => cookie.split("=", 1)[0]?.trim();
+  const taken = new Set(cookies(own).map(nameOf));
+  const others = cookies(given).filter((cookie) => cookie !== "" && !taken.has(nameOf(cookie)));
+  return [own, ...others].join("; ");
 }
 
 /** What a fetch says may hold the headers: only the system's code is passed on. */

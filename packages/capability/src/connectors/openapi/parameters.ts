@@ -59,7 +59,8 @@ export function readParameters(
     const { place, name } = parameter;
     if (place === "header" && ownHeaders.test(name)) continue;
     if (place === "path" && !inPath.includes(name)) continue;
-    found.set(`${place} ${name}`, parameter);
+    // The case of a header's name says nothing.
+    found.set(`${place} ${place === "header" ? name.toLowerCase() : name}`, parameter);
   }
   const missing = inPath.find((name) => !found.has(`path ${name}`));
   if (missing !== undefined) return `its path has {${missing}}, which no parameter describes`;

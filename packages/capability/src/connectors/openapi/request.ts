@@ -27,11 +27,9 @@ export function requestOf(operation: ApiOperation, input: JsonObject): ApiReques
     return value === null && !parameter.isRequired && !parameter.isJson ? [] : [[parameter, value]];
   });
   const headers = new Headers({ accept: operation.accept });
-  const cookies: string[] = [];
-  for (const [parameter, value] of given) {
+  for (const [parameter, value] of given)
     if (parameter.place === "header") headers.set(parameter.name, inHeader(parameter, value));
-    if (parameter.place === "cookie") cookies.push(...inCookie(parameter, value));
-  }
+  const cookies = pairsOf(given, "cookie", inCookie);
   if (cookies.length > 0) headers.set("cookie", cookies.join("; "));
   const body =
     operation.body && input["body"] !== undefined
@@ -54,7 +52,7 @@ function addressOf(operation: ApiOperation, given: readonly [ApiParameter, Json]
     .split(/\{([^{}]*)\}/)
     .map((part, index) => (index % 2 === 0 ? fixed(part) : values.get(part)!))
     .join("");
-  const query = queryOf(given);
+  const query = pairsOf(given, "query", inQuery).join("&");
   const text = operation.base + path + (query === "" ? "" : `?${query}`);
   if (text.length > maxUrl)
     throw new OperationError(
@@ -84,12 +82,17 @@ function lenient(text: string): string {
   return text.replaceAll(/%2e/gi, ".").replaceAll(/%2f/gi, "/").replaceAll(/%5c/gi, "\\");
 }
 
-function queryOf(given: readonly [ApiParameter, Json][]): string {
+/** `name=value` of all parameters of a place: no member of one stands in for another one. */
+function pairsOf(
+  given: readonly [ApiParameter, Json][],
+  place: "query" | "cookie",
+  write: typeof inQuery,
+): string[] {
   const owners = new Map<string, ApiParameter>();
   const pairs: string[] = [];
   for (const [parameter, value] of given) {
-    if (parameter.place !== "query") continue;
-    for (const pair of inQuery(parameter, value)) {
+    if (parameter.place !== place) continue;
+    for (const pair of write(parameter, value)) {
       const key = pair.slice(0, pair.indexOf("="));
       const owner = owners.get(key);
       if (owner && owner !== parameter)
@@ -98,7 +101,7 @@ function queryOf(given: readonly [ApiParameter, Json][]): string {
       pairs.push(pair);
     }
   }
-  return pairs.join("&");
+  return pairs;
 }
 
 /** A fixed part of a template, as it stands in an address. */

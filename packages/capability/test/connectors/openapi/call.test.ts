@@ -309,6 +309,22 @@ test("[M51] a parameter cannot stand in for the auth", async () => {
   );
 });
 
+test("[M51] a cookie of a parameter cannot stand in for the auth's, and others go along", async () => {
+  const parameters = ["session", "lang"].map((name) => ({
+    name,
+    in: "cookie",
+    schema: { type: "string" },
+  }));
+  await using service = await openService(() => json({}));
+  const { call } = connect(service.origin, {
+    spec: documentOf({ paths: { "/beds": { get: { operationId: "list", parameters } } } }),
+    authKind: "header",
+    resolver: resolverOf(() => ({ kind: "header", headers: { cookie: "session=own; b=1" } })),
+  });
+  await call("list", { session: "another", lang: "de" });
+  expect(service.received[0]!.headers.cookie).toBe("session=own; b=1; lang=de");
+});
+
 test("[M52] JSON comes back parsed, text as text, nothing as nothing, images beside the program, other bytes as base64", async () => {
   let reply: Reply = {};
   await using service = await openService(() => reply);

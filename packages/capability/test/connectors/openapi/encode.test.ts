@@ -220,6 +220,19 @@ test("[M45] a cookie reads back as what was given, and no value begins another c
   );
 });
 
+test("[M45] no member of one cookie stands in for another one, and a header is one however it is written", async () => {
+  const spec = withParameters("/beds", [
+    { name: "own", in: "cookie", ...anyValue },
+    { name: "prefs", in: "cookie", explode: true, ...anyValue },
+    { name: "X-Bed", in: "header", ...anyValue },
+    { name: "x-bed", in: "header", ...anyValue },
+  ]);
+  expect(await send(spec, { own: "1", prefs: { own: "2" } })).toContain("cannot be sent");
+  expect(await send(spec, { own: "1", prefs: { other: "2" } })).toBeInstanceOf(URL);
+  expect(await send(spec, { "X-Bed": "1" })).toContain('"X-Bed" is not known');
+  expect(await send(spec, { "x-bed": "1" })).toBeInstanceOf(URL);
+});
+
 test.each([
   ["simple", false, ["3", "4"], "/3,4"],
   ["simple", true, { x: 1, y: "a" }, "/x=1,y=a"],
