@@ -79,7 +79,19 @@ export class Connections {
       made = begun;
     }
     const wanted = made;
-    return this.#bounded(row, signal, () => wanted);
+    return this.#bounded(
+      row,
+      signal,
+      () => wanted,
+      () => this.#giveUp(row.id, wanted),
+    );
+  }
+
+  /** What was not made in time is not waited for by the next call. */
+  #giveUp(id: string, made: Promise<LiveCapability>): void {
+    if (this.#live.get(id) !== made || this.#ready.has(id)) return;
+    this.#live.delete(id);
+    void made.then((live) => this.drop(live), ignore);
   }
 
   /** Opens one that is not the capability's own yet, and lists what it lends. */
@@ -149,13 +161,16 @@ export class Connections {
     row: CapabilityRow,
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
+    giveUp?: () => void,
   ): Promise<T> {
     const { after, openMs: ms = defaultOpenMs } = this.#options;
-    const late = (): Error =>
-      new OperationError(
+    const late = (): Error => {
+      giveUp?.();
+      return new OperationError(
         "unreachable",
         `${row.namespace} did not answer within ${ms} ms: see whether its server runs.`,
       );
+    };
     return within({ after, ms, late, ...(signal ? { signal } : {}) }, work);
   }
 }

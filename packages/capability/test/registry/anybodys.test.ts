@@ -1,7 +1,7 @@
 // Connectors and owners as they may be: what they say is cleaned, bounded or refused, and what they never do is ended.
 
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../src/index.ts";
+import type { CapabilityFactory, JsonObject } from "../../src/index.ts";
 import { codeOf, context, Host, Server, settle, wish, write } from "./host.ts";
 
 test("[G25] what people and models read of an operation hides no words and turns none around; what is compared stays as it is", async () => {
@@ -46,6 +46,32 @@ test("[G25] what people and models read of an operation hides no words and turns
       output: { items: [{ description: "abcde" }] },
     },
   ]);
+});
+
+test("[G4] a connector that is never made holds up one call and not the next, and is closed when it is made after all", async () => {
+  const host = new Host();
+  const server = host.server("a");
+  const { id } = await (await host.open()).attach(wish("a"));
+  const late = Promise.withResolvers<void>();
+  let made = 0;
+  const factory = host.factory();
+  const slow: CapabilityFactory = {
+    ...factory,
+    create: async (row, resolver) => {
+      if (++made === 1) await late.promise;
+      return factory.create(row, resolver);
+    },
+  };
+  const registry = await host.open({ factories: [slow] });
+  const first = codeOf(registry.call(id, "act", {}, context));
+  await settle();
+  await host.pass(30_000);
+  expect(await first).toBe("unreachable");
+  expect(await registry.call(id, "act", {}, context)).toBe("did act");
+  late.resolve();
+  await settle();
+  expect([made, server.closed]).toEqual([2, 1]);
+  expect(await registry.call(id, "act", {}, context)).toBe("did act");
 });
 
 test("[G13] a word that is no label is refused, and takes no confirmation away", async () => {
