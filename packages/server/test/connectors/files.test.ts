@@ -143,6 +143,29 @@ test("[M60] a version that is given must still be the file's: a change in betwee
   expect(readFileSync(join(root, "notes/old.md"), "utf8")).toBe("changed by hand\n");
 });
 
+test("[M65] changes that are made at once take turns: none is lost that is said to be made, and one name has one file", async () => {
+  const { call, root } = rig();
+  const all = Array.from({ length: 24 }, (_, at) => `mark ${at};`);
+  for (let round = 0; round < 4; round++) {
+    await call("write", { path: "many.txt", text: all.join("\n") });
+    const edits = await Promise.allSettled(
+      all.map((mark) => call("edit", { path: "many.txt", old: mark, new: `done ${mark}` })),
+    );
+    const text = readFileSync(join(root, "many.txt"), "utf8");
+    for (const [at, edit] of edits.entries()) {
+      expect(text.includes(`done mark ${at};`), `mark ${at}`).toBe(edit.status === "fulfilled");
+      if (edit.status === "rejected") expect(edit.reason).toMatchObject({ code: "conflict" });
+    }
+  }
+  for (const mark of all) await call("write", { path: `${mark}.txt`, text: mark });
+  const moves = await Promise.allSettled(
+    all.map((mark) => call("move", { from: `${mark}.txt`, to: "one.txt" })),
+  );
+  expect(moves.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  const left = await Promise.allSettled(all.map((mark) => call("read", { path: `${mark}.txt` })));
+  expect(left.filter(({ status }) => status === "fulfilled")).toHaveLength(all.length - 1);
+});
+
 test("[M60] an image is looked at, bytes are read as base64, and what is no text says so", async () => {
   const { call, root, images } = rig();
   const png = Buffer.from(

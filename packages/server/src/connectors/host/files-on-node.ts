@@ -1,5 +1,6 @@
 // A folder of files on Node: whatever a path says, what is opened lies in the folder and is none of the host's own.
 //
+//   Changes take turns where they look and then act: none of two that are made at once is lost unsaid.
 //   Each part of a path is opened from the folder above it, so that nothing that is swapped meanwhile leads elsewhere. A
 //   link is followed where it leads inside, and refused where it leads out.
 
@@ -43,6 +44,7 @@ export function openFiles(root: string, options: OpenFilesOptions): FileStore {
 class NodeFiles implements FileStore {
   readonly #root: string;
   readonly #guard: Guard;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(root: string, guard: Guard) {
     this.#root = root;
@@ -118,12 +120,14 @@ class NodeFiles implements FileStore {
         await file.writeFile(content);
         if (before) await file.chmod(mode);
         await file.sync();
-        const now = await this.#standing(parent, name);
-        if (how.version !== undefined && (!now || statOf(now).version !== how.version))
-          throw new OperationError("conflict", `${path} changed meanwhile: read it again.`);
-        // A link to the new file takes the name only where nothing has it.
-        if (how.create) await link(parent.at(temporary), parent.at(name));
-        else await rename(parent.at(temporary), parent.at(name));
+        await this.#inTurn(async () => {
+          const now = await this.#standing(parent, name);
+          if (how.version !== undefined && (!now || statOf(now).version !== how.version))
+            throw new OperationError("conflict", `${path} changed meanwhile: read it again.`);
+          // A link to the new file takes the name only where nothing has it.
+          if (how.create) await link(parent.at(temporary), parent.at(name));
+          else await rename(parent.at(temporary), parent.at(name));
+        });
         return { ...statOf(await file.stat({ bigint: true })), isNew: before === undefined };
       } finally {
         await unlink(parent.at(temporary)).catch(() => undefined);
@@ -151,9 +155,11 @@ class NodeFiles implements FileStore {
       const target = await this.#parent(to, true);
       await using next = target.folder;
       await this.#guard.refuseChange(join(next.path, target.name), to);
-      if (await exists(next.at(target.name)))
-        throw new OperationError("conflict", `${to} is there already: move or remove it first.`);
-      await rename(old.at(source.name), next.at(target.name));
+      await this.#inTurn(async () => {
+        if (await exists(next.at(target.name)))
+          throw new OperationError("conflict", `${to} is there already: move or remove it first.`);
+        await rename(old.at(source.name), next.at(target.name));
+      });
     });
   }
 
@@ -171,6 +177,12 @@ class NodeFiles implements FileStore {
       if (found.isFile()) await (await parent.openFile(name)).close();
       await unlink(parent.at(name));
     });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
   }
 
   /** What has the name now; a file of the host's own is refused. */
