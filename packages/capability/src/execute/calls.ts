@@ -247,15 +247,18 @@ export class ProgramCalls {
         `${called} is not attached any more, so ${name} did not run. Go on without it.`,
       );
     }
+    const rules = access?.() ?? {};
     const operation = namespace.operations.find((one) => one.property === property);
     if (!operation) {
-      const names = namespace.operations.map((one) => one.property);
+      const names = namespace.operations
+        .filter(({ label }) => decide(rules, namespace.grant, label).allowed)
+        .map((one) => one.property);
       throw new OperationError(
         "detached",
         `${called} has no operation ${property} any more, so it did not run.${hint(property, names)}`,
       );
     }
-    const decision = decide(access?.() ?? {}, namespace.grant, operation.label);
+    const decision = decide(rules, namespace.grant, operation.label);
     if (!decision.allowed) throw new OperationError(decision.code, decision.message);
     return { namespace, operation };
   }

@@ -1,7 +1,7 @@
 // How code finds operations: lists, ranked search, types.
 
 import { type Access, decide } from "@lichen/capability";
-import { createExecuteTool, namespacesText } from "@lichen/capability/execute";
+import { callOnce, createExecuteTool, namespacesText } from "@lichen/capability/execute";
 import { expect, test } from "vitest";
 import { githubOperations } from "./github.ts";
 import { plainExecutor } from "./plain-executor.ts";
@@ -106,6 +106,10 @@ test("[D4] types are told of what the session may call only, and no refusal name
     "issuesCreate",
   );
   expect(await refused("return capabilities.list({namespace: 'note'})")).not.toContain("notes");
+  const call = { source, operation: "github.issueCreate", input: {} };
+  const { content } = await callOnce({ ...call, context: { signal, access: () => access } });
+  expect(JSON.stringify(content)).toContain("has no operation issueCreate");
+  expect(JSON.stringify(content)).not.toContain("issuesCreate");
 });
 
 test("[D5] with 2,000 operations every answer stays bounded, and a search takes little time", async () => {
