@@ -2,7 +2,7 @@
 
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
@@ -156,4 +156,34 @@ test("[K118] an address that speaks no MCP, and a program that is not there, are
   expect(none).toMatchObject({ code: 1, stdout: "" });
   expect(none.stderr).toMatch(/^lichen: .*no-such-program .*there is no such program.*\n$/i);
   expect(none.stderr).not.toMatch(/EPIPE|bwrap/);
+}, 60_000);
+
+test("[K119] a connection whose server never answers says so, and once its file is mended no turn waits for what it was", async () => {
+  await using home = await Home.make();
+  const taken: Socket[] = [];
+  const isAsked = Promise.withResolvers<void>();
+  const silent = createTcpServer((socket) => {
+    taken.push(socket.on("error", () => {}));
+    isAsked.resolve();
+  });
+  await new Promise<void>((resolve) => void silent.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of taken) socket.destroy();
+    silent.close();
+  });
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`;
+  const dir = await writeAgent(home, {
+    "connections/notes.ts": `export default ${JSON.stringify({ kind: "mcp", url })};\n`,
+  });
+  await StartedHost.start(home, dir, ["--model", "demo"]);
+  await isAsked.promise;
+  expect((await home.run(["capability", "list", dir])).stdout).toMatch(
+    /^notes +mcp +requested +0 operations +its server has not answered yet$/m,
+  );
+  await writeFile(
+    home.path("agent/connections/notes.ts"),
+    `export default { kind: "files", root: "." };\n`,
+  );
+  const used = await home.run(["invoke", "Use the notes_list tool", dir]);
+  expect(used.stderr).toContain("✓ notes_list");
 }, 60_000);

@@ -29,9 +29,22 @@ export class Declared {
    */
   sync(connections: readonly NamedConnection[]): Promise<readonly Diagnostic[]> {
     if (this.#known === connections) return this.#last;
+    const kept = new Set(connections.map((named) => JSON.stringify(named)));
+    const changed = (this.#known ?? []).filter((named) => !kept.has(JSON.stringify(named)));
     this.#known = connections;
-    this.#last = this.#last.then(() => this.#sync(connections));
+    this.#last = Promise.all([this.#last, this.#giveUp(changed)]).then(() =>
+      this.#sync(connections),
+    );
     return this.#last;
+  }
+
+  /** What is wanted otherwise by now, or no more, is not waited for. */
+  async #giveUp(changed: readonly NamedConnection[]): Promise<void> {
+    const asked = this.#attached.list().filter(({ id, state, file }) => {
+      const isOurs = file !== undefined && changed.some(({ name }) => name === id);
+      return isOurs && state === "requested";
+    });
+    await Promise.all(asked.map(({ id }) => this.#attached.detach(id).then(none, none)));
   }
 
   async #sync(connections: readonly NamedConnection[]): Promise<Diagnostic[]> {

@@ -36,6 +36,6 @@ function rowOf(info: CapabilityInfo): string[] {
     state,
     operationsTold(operations),
     authTold(info),
-    problemTold(info),
+    problemTold(info) || (state === "requested" ? "its server has not answered yet" : ""),
   ];
 }
