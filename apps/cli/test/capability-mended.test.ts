@@ -52,7 +52,7 @@ test("[K112] a secret that is changed in .secrets/.env counts from the next call
   expect(open.stderr).toContain("chmod 600 .secrets/.env");
   const doctor = await home.run(["doctor", dir]);
   expect(doctor.stdout).toMatch(/^fail +secrets +.*chmod 600/m);
-}, 60_000);
+}, 120_000);
 
 test("[K113] a capability that could not be had is tried again by the next command, and by refresh in a host that runs", async () => {
   await using home = await Home.make();
@@ -76,7 +76,30 @@ test("[K113] a capability that could not be had is tried again by the next comma
   const mended = await home.run(refresh);
   expect(mended).toMatchObject({ code: 0, stdout: "" });
   expect(mended.stderr).toContain("kept lends 4 operations");
-}, 60_000);
+}, 120_000);
+
+test("[K113] one whose secret is put in place is tried again by capability auth", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const add = [
+    "capability",
+    "add",
+    "mcp",
+    dir,
+    "--url",
+    await garden(),
+    "--name",
+    "late",
+    "--keep",
+  ];
+  expect((await home.run([...add, "--secret", "LATE_TOKEN"])).stderr).toContain("LATE_TOKEN=…");
+  const auth = ["capability", "auth", "late", dir];
+  expect((await home.run(auth)).stderr).toMatch(/LATE_TOKEN is missing/);
+  await mkdir(home.path("agent/.secrets"), { mode: 0o700 });
+  await writeFile(home.path("agent/.secrets/.env"), "LATE_TOKEN=late-token\n", { mode: 0o600 });
+  // It has what it needs, and is asked for what it lends.
+  expect((await home.run(auth)).stderr).toMatch(/secret LATE_TOKEN\n.*does not answer as an MCP/);
+}, 120_000);
 
 test("[K114] a label is taken away again, a name that is not free is told, and what the folder declares is changed there", async () => {
   await using home = await Home.make();
@@ -106,7 +129,7 @@ test("[K114] a label is taken away again, a name that is not free is told, and w
   const own = await home.run(["capability", "change", "own", dir, "--name", "mine"]);
   expect(own).toMatchObject({ code: 1, stdout: "" });
   expect(own.stderr).toContain("connections/own.ts");
-}, 60_000);
+}, 120_000);
 
 test("[K115] a server that was never reached leaves its name to the next, which is told to be free", async () => {
   await using home = await Home.make();
@@ -117,7 +140,7 @@ test("[K115] a server that was never reached leaves its name to the next, which 
   expect((await home.run([...add, home.path("nowhere")])).stderr).toContain("notes (files)");
   const right = await home.run([...add, dir]);
   expect(right).toMatchObject({ code: 0, stderr: "notes is added: 4 operations\n" });
-}, 60_000);
+}, 120_000);
 
 test("[K116] a connection whose file cannot be used is told by capability commands, and info lists those that can", async () => {
   await using home = await Home.make();
@@ -134,7 +157,7 @@ test("[K116] a connection whose file cannot be used is told by capability comman
   );
   const info = await home.run(["info", dir]);
   expect(info.stdout).toMatch(/^connections +notes \(files\)$/m);
-}, 60_000);
+}, 120_000);
 
 test("[K117] sessions says how a conversation's newest run was lent the agent's capabilities", async () => {
   await using home = await Home.make();
@@ -143,7 +166,7 @@ test("[K117] sessions says how a conversation's newest run was lent the agent's 
   });
   await home.run(["invoke", "hello", dir, "--model", "demo"]);
   expect((await home.run(["sessions", dir])).stdout).toContain("  4 operations as tools  ");
-}, 60_000);
+}, 120_000);
 
 test("[K118] an address that speaks no MCP, and a program that is not there, are told in one sentence", async () => {
   await using home = await Home.make();
@@ -156,7 +179,7 @@ test("[K118] an address that speaks no MCP, and a program that is not there, are
   expect(none).toMatchObject({ code: 1, stdout: "" });
   expect(none.stderr).toMatch(/^lichen: .*no-such-program .*there is no such program.*\n$/i);
   expect(none.stderr).not.toMatch(/EPIPE|bwrap/);
-}, 60_000);
+}, 120_000);
 
 test("[K119] a connection whose server never answers says so, and once its file is mended no turn waits for what it was", async () => {
   await using home = await Home.make();
@@ -186,4 +209,4 @@ test("[K119] a connection whose server never answers says so, and once its file 
   );
   const used = await home.run(["invoke", "Use the notes_list tool", dir]);
   expect(used.stderr).toContain("✓ notes_list");
-}, 60_000);
+}, 120_000);

@@ -56,7 +56,7 @@ test("[U42] a program's call that needs a person is shown with exactly what woul
   const lines = await chat.screen();
   expect(timesSeen(lines, "beds.remove")).toBeGreaterThanOrEqual(2);
   expect(lines.join("\n")).toContain("all are dug up");
-}, 60_000);
+}, 120_000);
 
 test("[U42] denied, the program catches it, and nothing was removed", async () => {
   await using home = await Home.make();
@@ -70,4 +70,4 @@ test("[U42] denied, the program catches it, and nothing was removed", async () =
   const answered = (await host.entries("s")).find(({ kind }) => kind === "approval.answered");
   expect(JSON.stringify(answered)).toContain("they are in bloom");
   expect((await chat.screen()).join("\n")).toContain("denied");
-}, 60_000);
+}, 120_000);
