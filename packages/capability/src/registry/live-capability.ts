@@ -1,7 +1,7 @@
 // A capability that is connected: its connector, the calls that run on it, and their end.
 //
 //   G8  Once it is released, no call runs: those that run end by themselves within a bound, or are aborted, and who
-//       waits for them is told that it was detached.
+//       waits for them is told why, and that their effect is not known.
 //   G26 A call that its connector never ends is ended, in a bounded time without what waits for a person.
 
 import type { CallContext, Connector } from "../connector.ts";
@@ -31,6 +31,7 @@ export class LiveCapability {
 
   /** Runs one call; rejects when its signal fires or the capability ends, however long the connector goes on. */
   async call(operation: string, input: JsonObject, context: CallContext): Promise<unknown> {
+    // Nothing has begun yet: the reason alone says it all.
     this.#abort.signal.throwIfAborted();
     context.signal.throwIfAborted();
     const own = new AbortController();
@@ -56,7 +57,7 @@ export class LiveCapability {
       return await Promise.race([begun, stopped.promise]);
     } catch (error) {
       // What a connector makes of an abort says less than why it was aborted.
-      if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
+      if (this.#abort.signal.aborted) throw cutOff(operation, this.#abort.signal.reason);
       throw error;
     } finally {
       time.end();
@@ -97,6 +98,16 @@ export class LiveCapability {
     const late = (): Error => new Error("late");
     await within({ after: this.#after, ms, late }, () => Promise.all(this.#calls)).catch(ignore);
   }
+}
+
+/** What is told of a call that was under way. */
+function cutOff(operation: string, cause: unknown): unknown {
+  if (!(cause instanceof OperationError)) return cause;
+  return new OperationError(
+    cause.code,
+    `${operation.slice(0, 200)} was under way, and whether it took effect is not known: check before you repeat it. ${cause.message}`,
+    { cause },
+  );
 }
 
 function late(operation: string): OperationError {

@@ -300,7 +300,10 @@ function isMany<T>(given: T | readonly T[]): given is readonly T[] {
 }
 
 function stopping(): OperationError {
-  return new OperationError("detached", "The host is stopping: call it again when it is back.");
+  return new OperationError(
+    "detached",
+    "The host is stopping: nothing can be called until it is back.",
+  );
 }
 
 /** What is said to who calls a capability as it was called before. */

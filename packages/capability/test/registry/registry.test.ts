@@ -259,6 +259,37 @@ test("[G8] a call that goes on for too long is aborted, also where its connector
   expect(host.rows()[0]!.state).toBe("released");
 });
 
+test("[G8] who waits for a call that is cut off is told that its effect is not known", async () => {
+  const host = new Host();
+  const server = host.server("a");
+  server.answer = () => new Promise(() => {});
+  const registry = await host.open({ releaseMs: 1_000 });
+  const told = (call: Promise<unknown>) => call.catch((error: unknown) => String(error));
+  const { id } = await registry.attach(wish("a"));
+  const detached = told(registry.call(id, "act", {}, context));
+  await settle();
+  const release = registry.detach(id);
+  await settle();
+  const refused = await told(registry.call(id, "act", {}, context));
+  await host.pass(20_000);
+  await release;
+  expect(await detached).toMatch(/^OperationError: act was under way, .*not known: check before/);
+  expect(refused).toMatch(
+    /^OperationError: Capability .* is detached: nothing of it can be called/,
+  );
+
+  await registry.attach(wish("a", { id: "b" }));
+  const stopped = told(registry.call("b", "act", {}, context));
+  await settle();
+  const close = registry.close();
+  await settle();
+  await host.pass(20_000);
+  await close;
+  expect(await stopped).toMatch(/^OperationError: act was under way, .*The host is stopping/);
+  expect(await stopped).not.toContain("again");
+  expect(await told(registry.call("b", "act", {}, context))).toContain("until it is back");
+});
+
 test("[G8] what is detached while it is being attached is never attached", async () => {
   const host = new Host();
   const gate = Promise.withResolvers<void>();
