@@ -1,10 +1,13 @@
 // Keeps an agent's capabilities as its folder declares them: what is new is attached, what changed is attached anew
 // under its name, what is gone is detached. What its owner attached by hand stays as it is.
+//
+//   Each capability has an order of its own: what is done about one never waits for another.
 
 import type { AttachRequest, CapabilityRow } from "@lichen/capability";
 import { JsonObject } from "@lichen/wire";
 import type { NamedConnection } from "../folder/connection-set.ts";
 import type { Diagnostic } from "../folder/definition.ts";
+import { Work } from "./work.ts";
 
 /** What is asked of the registry. */
 export interface Attached {
@@ -16,58 +19,88 @@ export interface Attached {
 
 export class Declared {
   readonly #attached: Attached;
+  readonly #works = new Map<string, Work>();
   #known: readonly NamedConnection[] | undefined;
-  #last: Promise<readonly Diagnostic[]> = Promise.resolve([]);
 
   constructor(attached: Attached) {
     this.#attached = attached;
   }
 
+  /** What could not be done, as far as it is known. */
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.#works.values()].flatMap(({ wrong }) => wrong);
+  }
+
   /**
-   * Settles when everything is as declared, with what could not be done; a server that cannot be reached is no fault
-   * here (its capability stays requested, with its problem). Costs nothing where nothing changed.
+   * Begins what is to be done, and answers what is not over. A server that cannot be reached is no fault here (its
+   * capability stays requested, with its problem). Costs nothing where nothing changed.
    */
-  sync(connections: readonly NamedConnection[]): Promise<readonly Diagnostic[]> {
-    if (this.#known === connections) return this.#last;
-    const kept = new Set(connections.map((named) => JSON.stringify(named)));
-    const changed = (this.#known ?? []).filter((named) => !kept.has(JSON.stringify(named)));
+  sync(connections: readonly NamedConnection[]): Work[] {
+    if (this.#known !== connections) this.#begin(connections);
     this.#known = connections;
-    this.#last = Promise.all([this.#last, this.#giveUp(changed)]).then(() =>
-      this.#sync(connections),
-    );
-    return this.#last;
+    return [...this.#works.values()].filter(({ isOver }) => !isOver);
   }
 
-  /** What is wanted otherwise by now, or no more, is not waited for. */
-  async #giveUp(changed: readonly NamedConnection[]): Promise<void> {
-    const asked = this.#attached.list().filter(({ id, state, file }) => {
-      const isOurs = file !== undefined && changed.some(({ name }) => name === id);
-      return isOurs && state === "requested";
-    });
-    await Promise.all(asked.map(({ id }) => this.#attached.detach(id).then(none, none)));
+  #begin(connections: readonly NamedConnection[]): void {
+    const rows = this.#attached.list();
+    const wanted = new Map(connections.map((named) => [named.name, named]));
+    const concerned = rows.filter(({ file, state }) => file !== undefined || state === "requested");
+    const ids = [...concerned.map(({ id }) => id), ...this.#works.keys(), ...wanted.keys()];
+    for (const id of new Set(ids)) {
+      const row = rows.find((it) => it.id === id);
+      const before = this.#works.get(id);
+      const named = wanted.get(id);
+      const text = named === undefined ? "" : JSON.stringify(named);
+      const isSame = before?.text === text;
+      if (isSame && !before.isOver) continue;
+      if (named === undefined && row === undefined && (before?.isOver ?? true)) {
+        this.#works.delete(id);
+        continue;
+      }
+      const begin = async () => {
+        if (before && !before.isOver) await this.#giveUp(id, before);
+        // It may be wanted otherwise by now.
+        if (this.#works.get(id) !== work) return [];
+        return named === undefined ? this.#unwanted(id) : this.#wanted(named);
+      };
+      const last = isSame && {
+        wrong: before.wrong,
+        isGivenUp: before.isGivenUp && row?.state === "requested",
+      };
+      const work: Work = new Work(text, begin, last || undefined);
+      this.#works.set(id, work);
+    }
   }
 
-  async #sync(connections: readonly NamedConnection[]): Promise<Diagnostic[]> {
-    const requests = new Map(connections.map((named) => [named.name, requestOf(named)]));
-    const gone = this.#attached
-      .list()
-      .filter(
-        ({ id, file, state }) => file !== undefined && state !== "releasing" && !requests.has(id),
-      );
-    // What made a server unreachable may be mended by now; hosts of one command end before it is tried again by itself.
-    const left = this.#attached
-      .list()
-      .filter(({ state, id }) => state === "requested" && !gone.some((row) => row.id === id));
-    const works = [
-      ...left.map(({ id }) => this.#attached.refresh(id).then(none, none)),
-      ...gone.map(({ id, file = "" }) => told(file, () => this.#attached.detach(id))),
-      ...connections.map(({ name, file }) => told(file, () => this.#attach(requests.get(name)!))),
-    ];
-    return (await Promise.all(works)).flat();
+  /** What it was wanted as is not waited for. */
+  async #giveUp(id: string, before: Work): Promise<void> {
+    const row = this.#row(id);
+    if (row?.state === "requested" && row.file !== undefined)
+      await this.#attached.detach(id).then(none, none);
+    await before.done;
+  }
+
+  async #wanted(named: NamedConnection): Promise<Diagnostic[]> {
+    const again = this.#tryAgain(named.name);
+    const wrong = await told(named.file, () => this.#attach(requestOf(named)));
+    await again;
+    return wrong;
+  }
+
+  async #unwanted(id: string): Promise<Diagnostic[]> {
+    const row = this.#row(id);
+    if (row?.file === undefined) return this.#tryAgain(id);
+    return row.state === "releasing" ? [] : told(row.file, () => this.#attached.detach(id));
+  }
+
+  /** What made a server unreachable may be mended by now; hosts of one command end before it is tried again by itself. */
+  async #tryAgain(id: string): Promise<Diagnostic[]> {
+    if (this.#row(id)?.state !== "requested") return [];
+    return this.#attached.refresh(id).then(none, none);
   }
 
   async #attach(request: AttachRequest): Promise<void> {
-    const row = this.#attached.list().find(({ id }) => id === request.id);
+    const row = this.#row(request.id);
     if (row && row.file === undefined)
       throw new Error(
         `"${row.id}" is the id of a capability that was attached by hand: detach that one, or rename this connection`,
@@ -79,6 +112,10 @@ export class Declared {
       await this.#attached.detach(row.id);
       await this.#attached.attach(request);
     }
+  }
+
+  #row(id: string | undefined): CapabilityRow | undefined {
+    return this.#attached.list().find((row) => row.id === id);
   }
 }
 

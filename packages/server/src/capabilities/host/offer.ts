@@ -7,6 +7,7 @@ import { createQuickJsExecutor, type QuickJsExecutor } from "@lichen/engine/node
 import type { NamedConnection } from "../../folder/connection-set.ts";
 import type { Diagnostic } from "../../folder/definition.ts";
 import { Declared } from "../declared.ts";
+import type { Work } from "../work.ts";
 import type { NodeCapabilities } from "./node-capabilities.ts";
 
 /** What a turn waits for servers that are not there yet. */
@@ -29,36 +30,35 @@ export class Offer {
   readonly #after: After;
   readonly #declared: Promise<Declared>;
   #executor: QuickJsExecutor | undefined;
-  /** What a turn has waited for in vain: the next ones do not wait for the same. */
-  #givenUp: Promise<unknown> | undefined;
-  #wrong: readonly Diagnostic[] = [];
+  #known: Declared | undefined;
 
   constructor(capabilities: NodeCapabilities, after: After) {
     this.#capabilities = capabilities;
     this.#after = after;
-    this.#declared = capabilities.adopted.then(({ registry }) => new Declared(registry));
+    this.#declared = capabilities.adopted.then(
+      ({ registry }) => (this.#known = new Declared(registry)),
+    );
   }
 
   /** What of the declared could not be attached, as far as it is known. */
   get diagnostics(): readonly Diagnostic[] {
-    return this.#wrong;
+    return this.#known?.diagnostics ?? [];
   }
 
   /** Begins to attach what is new; settles when all is as declared. */
   async declare(connections: readonly NamedConnection[]): Promise<void> {
-    const declared = await this.#declared;
-    this.#wrong = await declared.sync(connections);
+    await allDone((await this.#declared).sync(connections));
   }
 
+  /** What a turn has waited for in vain, the next ones do not wait for: until it is there, or declared otherwise. */
   async #attached(connections: readonly NamedConnection[]): Promise<void> {
-    const declared = await this.#declared;
-    const syncing = declared.sync(connections);
-    if (syncing === this.#givenUp) return;
-    const isDone = syncing.then((wrong) => {
-      this.#wrong = wrong;
-      return true;
-    });
-    if (!(await this.#bounded(isDone))) this.#givenUp = syncing;
+    const works = (await this.#declared).sync(connections).filter(({ isGivenUp }) => !isGivenUp);
+    if (works.length === 0) return;
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#after(patienceMs, () => late.resolve());
+    await Promise.race([allDone(works), late.promise]);
+    cancel();
+    for (const work of works) work.isGivenUp = !work.isOver;
   }
 
   /** Undefined where the agent has no capabilities. */
@@ -82,15 +82,8 @@ export class Offer {
     await this.#executor?.close();
     await this.#capabilities.close();
   }
+}
 
-  /** Whether it was done in time. */
-  async #bounded(work: Promise<boolean>): Promise<boolean> {
-    const late = Promise.withResolvers<boolean>();
-    const cancel = this.#after(patienceMs, () => late.resolve(false));
-    try {
-      return await Promise.race([work, late.promise]);
-    } finally {
-      cancel();
-    }
-  }
+async function allDone(works: readonly Work[]): Promise<void> {
+  await Promise.all(works.map(({ done }) => done));
 }
