@@ -10,8 +10,10 @@ export {
   type OpenApiRequestHandler,
   type OpenApiRequestHandlerOptions,
 } from "./openapi/index.ts";
+export { answerBounds, type JsonBounds, JsonScan } from "./json-bounds.ts";
 export {
   createMcpConnector,
+  malformedCode,
   type McpConfig,
   type McpConnectorOptions,
   mcpFactory,

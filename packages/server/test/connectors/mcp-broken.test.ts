@@ -18,7 +18,7 @@ describe("a connection that breaks", () => {
     const server = await connector({ url });
     await expect(server.call("act", {}, told().context)).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("whether the call took effect is not known"),
+      message: expect.stringContaining("Whether the call took effect is not known"),
     });
     expect(sent).toBe(1);
     expect(await server.call("act", {}, told().context)).toBe("done");
@@ -228,6 +228,25 @@ describe("a server that means harm", () => {
       await expect(server.call("act", {}, told().context)).rejects.toMatchObject({
         code: "too_large",
         message: expect.stringContaining("1000000"),
+      });
+    },
+  );
+
+  it.each(["application/json", "text/event-stream"])(
+    "[M13] parses nothing that is nested too deeply, as %s",
+    async (type) => {
+      const { url } = await byHand(({ method, id }, { raw }) => {
+        if (method !== "tools/call") return false;
+        const nested = `${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}`;
+        const body = `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${nested}}}`;
+        raw.writeHead(200, { "content-type": type });
+        raw.end(type === "application/json" ? body : `: "\ndata: ${body}\n\n`);
+        return true;
+      });
+      const server = await connector({ url });
+      await expect(server.call("act", {}, told().context)).rejects.toMatchObject({
+        code: "too_large",
+        message: expect.stringContaining("effect is not known"),
       });
     },
   );

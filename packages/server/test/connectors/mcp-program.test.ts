@@ -107,6 +107,44 @@ describe("how it is spoken to", () => {
   });
 });
 
+describe("an answer that is none", () => {
+  it.each(["number", "nothing", "badError", "both", "unsaid", "broken", "deep", "many"])(
+    "[M12] fails its call at once, and says that its effect is not known: %s",
+    async (name) => {
+      const server = await connector(program());
+      await expect(server.call(name, {}, told().context)).rejects.toMatchObject({
+        code: "invalid_result",
+        message: expect.stringContaining("effect is not known: check before"),
+      });
+      expect(await server.call("noise", {}, told().context)).toBe("heard");
+    },
+  );
+
+  it("[M12] is told as the server tells it where that could not read the call", async () => {
+    const server = await connector(program());
+    await expect(server.call("unread", {}, told().context)).rejects.toMatchObject({
+      code: "mcp_error",
+      message: expect.stringContaining("Parse error"),
+    });
+  });
+
+  it("[M12] is taken where it only holds more than it should, or comes in a list", async () => {
+    const server = await connector(program());
+    expect(await server.call("extra", {}, told().context)).toBe("here");
+    expect(await server.call("list", {}, told().context)).toBe("one of several");
+  });
+
+  it("[M12] is told at the end of the wait, with the lines that came in its place", async () => {
+    const server = await connector(program(), { callMs: 500 });
+    const failure = await failureOf(server.call("notes", {}, told().context));
+    expect(failure.code).toBe("timeout");
+    expect(failure.message).toContain("2 lines that are no message");
+    expect(failure.message).toContain("half an answer");
+    expect(failure.message).toContain("Whether the call took effect is not known");
+    expect(failure.message).not.toContain("Try again");
+  });
+});
+
 describe("how it ends", () => {
   it("[M11] fails the call that was under way where it ends, and where it closes its output", async () => {
     const server = await connector(program());

@@ -189,7 +189,10 @@ async function connect(
   client.setRequestHandler("elicitation/create", ({ params }) =>
     elicit(params, asker(), setup.name),
   );
-  const trouble = (error: unknown) => cut() ?? asTrouble(error, server, transport.ending?.());
+  const trouble = (error: unknown, isCall = false) => {
+    const said = { ending: transport.ending?.(), noise: transport.noise?.() };
+    return asTrouble(cut() ?? error, { server, isCall, ...said });
+  };
   try {
     await client.connect(transport, {
       signal,
@@ -207,7 +210,7 @@ async function connect(
     client,
     server,
     ...(about === "" ? {} : { about }),
-    trouble,
+    trouble: (error) => trouble(error, true),
     ended: ended.promise,
     sessionId: () => transport.sessionId,
     async operations(within) {

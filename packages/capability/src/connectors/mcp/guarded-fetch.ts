@@ -8,6 +8,7 @@ import { unreachable, withAuth } from "../../auth/outgoing.ts";
 import { withRefreshRetry } from "../../auth/refresh-retry.ts";
 import type { Auth, AuthResolver } from "../../auth/resolver.ts";
 import { OperationError } from "../../failure.ts";
+import { answerBounds, JsonScan } from "../json-bounds.ts";
 import { Redactor } from "../../secrets/redactor.ts";
 import { secretsOf } from "../../secrets/secrets-of.ts";
 
@@ -80,41 +81,56 @@ export function guardedFetch({
       Array.from(response.headers, ([name, value]): [string, string] => [name, redact.text(value)]),
     );
     if (!response.body) return new Response(null, { status, statusText, headers });
-    const streams = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-    const cut = (controller: TransformStreamDefaultController<unknown>) => {
+    const type = headers.get("content-type") ?? "";
+    const streams = type.startsWith("text/event-stream");
+    const cut = (controller: TransformStreamDefaultController<unknown>, flaw?: string) => {
       const reason = new OperationError(
         "too_large",
-        `${host} answered with more than ${limitBytes} bytes at once, which is not read: ask it for less.`,
+        flaw === undefined
+          ? `${host} answered with more than ${limitBytes} bytes at once, which is not read: ask it for less.`
+          : `${host} answered with what is not read: ${flaw}. Ask it for less.`,
       );
       onCut(reason);
       controller.error(reason);
     };
     const body = response.body
-      .pipeThrough(bounded(limitBytes, streams, cut))
+      .pipeThrough(bounded(limitBytes, streams, streams || type.includes("json"), cut))
       .pipeThrough(without(redact));
     return new Response(body, { status, statusText, headers });
   }
 }
 
-/** Lets through what is short enough: the whole answer, or each event of a stream of them. */
+/** Lets through what is short and shallow enough: the whole answer, or each event of a stream of them. */
 function bounded(
   limit: number,
   streams: boolean,
-  cut: (controller: TransformStreamDefaultController<unknown>) => void,
+  isJson: boolean,
+  cut: (controller: TransformStreamDefaultController<unknown>, flaw?: string) => void,
 ): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
   let lineIsEmpty = true;
+  let scan = new JsonScan(answerBounds);
   return new TransformStream({
     transform(chunk, controller) {
       length += chunk.length;
+      let from = 0;
+      let flaw: string | undefined;
       if (streams)
         // A blank line ends an event.
-        for (const [at, byte] of chunk.entries())
-          if (byte === 10) {
-            if (lineIsEmpty) length = chunk.length - at - 1;
+        for (let at = 0; at < chunk.length; at++)
+          if (chunk[at] === 10) {
+            flaw ??= scan.take(chunk.subarray(from, at));
+            scan.endLine();
+            from = at + 1;
+            if (lineIsEmpty) {
+              length = chunk.length - from;
+              scan = new JsonScan(answerBounds);
+            }
             lineIsEmpty = true;
-          } else if (byte !== 13) lineIsEmpty = false;
+          } else if (chunk[at] !== 13) lineIsEmpty = false;
+      if (isJson) flaw ??= scan.take(chunk.subarray(from));
       if (length > limit) cut(controller);
+      else if (flaw !== undefined) cut(controller, flaw);
       else controller.enqueue(chunk);
     },
   });

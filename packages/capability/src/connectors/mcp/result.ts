@@ -6,6 +6,7 @@
 import type { CallContext } from "../../connector.ts";
 import { OperationError } from "../../failure.ts";
 import type { Json, JsonObject } from "../../json.ts";
+import { beyond, isDeeper, valueBounds } from "../json-bounds.ts";
 import { isObject, textAt } from "../read-json.ts";
 import { plain } from "./trouble.ts";
 
@@ -13,10 +14,19 @@ const shown = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /** The value of a call; undefined where the tool answered nothing. Throws an `OperationError` `tool_error`. */
 export function valueOf(result: unknown, context: Pick<CallContext, "image">): Json | undefined {
+  const value = read(result, context);
+  if (!isDeeper(value, valueBounds.depth)) return value;
+  throw new OperationError(
+    "invalid_result",
+    `The tool ran, and its answer is nested deeper than ${valueBounds.depth} levels, so it is not handed on: check what it did before you repeat it.`,
+  );
+}
+
+function read(result: unknown, context: Pick<CallContext, "image">): Json | undefined {
   if (!isObject(result))
     throw new OperationError(
       "invalid_result",
-      "The server answered with something that is no result.",
+      "The tool ran, and the server answered with something that is no result: check what it did before you repeat it.",
     );
   const content: readonly Json[] = Array.isArray(result["content"]) ? result["content"] : [];
   if (result["isError"] === true) {
@@ -78,7 +88,8 @@ function bytesOf(base64: string): Uint8Array {
   try {
     return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   } catch (cause) {
-    const problem = "The server answered with an image that is not base64.";
+    const problem =
+      "The tool ran, and answered with an image that is not base64: check what it did before you repeat it.";
     throw new OperationError("invalid_result", problem, { cause });
   }
 }
@@ -86,6 +97,7 @@ function bytesOf(base64: string): Uint8Array {
 /** A text is taken for JSON where it is one object or list and nothing else: a number or word may be meant as text. */
 function parsedWhereJson(text: string): Json {
   if (!/^\s*[[{]/.test(text)) return text;
+  if (beyond(new TextEncoder().encode(text), valueBounds) !== undefined) return text;
   try {
     const value: Json = JSON.parse(text);
     return value;

@@ -65,6 +65,8 @@ export interface McpTransport {
   terminateSession?(): Promise<void>;
   /** How a program ended and its last words, for people; nothing while it runs well. */
   ending?(): string | undefined;
+  /** What a program said lately that is no message, for people; nothing where it said none. */
+  noise?(): string | undefined;
 }
 
 export interface SendOptions {

@@ -5,6 +5,10 @@ import { visible } from "../../visible.ts";
 
 /** The code of the answer that `gate.ts` gives where no answer can come any more. */
 export const lostCode = -32_099;
+/** The code of the answer that stands for one which is none; its message says what is wrong with it. */
+export const malformedCode = -32_098;
+
+const unknownEffect = "Whether the call took effect is not known: check before you repeat it.";
 
 const most = 2_000;
 // oxlint-disable-next-line no-control-regex -- they are what is taken out
@@ -17,18 +21,35 @@ export function plain(text: string, limit = most): string {
   return `${clean.slice(0, limit).toWellFormed()} … (${clean.length} characters in all)`;
 }
 
-/** A failed call or connection as an `OperationError`. `server` is what people call it. */
-export function asTrouble(error: unknown, server: string, ending?: string): OperationError {
+export interface Troubled {
+  /** What people call it. */
+  readonly server: string;
+  /** How its program ended, where it did. */
+  readonly ending?: string | undefined;
+  /** What its program said that is no message. */
+  readonly noise?: string | undefined;
+  /** A call was sent; else the connection was opened, or asked for a list. */
+  readonly isCall: boolean;
+}
+
+/** A failed call or connection as an `OperationError`. */
+export function asTrouble(
+  error: unknown,
+  { server, ending, noise, isCall }: Troubled,
+): OperationError {
+  const told = (code: string, ...sentences: (string | undefined)[]) =>
+    new OperationError(code, sentences.filter((one) => one).join(" "), { cause: error });
+  const effect = isCall ? unknownEffect : undefined;
   const chain = causes(error);
   const own = chain.find((one) => one instanceof OperationError);
+  if (own?.code === "too_large") return told(own.code, own.message, effect);
   if (own && own.code !== "unreachable") return own;
-  const told = (code: string, message: string) =>
-    new OperationError(code, message, { cause: error });
   if (own) {
     const isUnsent = /\((?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH)\)\.$/.test(own.message);
     const said = own.message.replace(/\.$/, "");
-    const effect = " before it answered: whether a call took effect is not known";
-    return told("unavailable", `${said}${isUnsent ? "" : effect}. Try again later.`);
+    return isUnsent || !isCall
+      ? told("unavailable", `${said}.`, "Try again later.")
+      : told("unavailable", `${said} before it answered.`, effect);
   }
   const code = chain.map(codeOf).find((one) => one !== undefined);
   const status = chain.map(statusOf).find((one) => one !== undefined);
@@ -54,34 +75,44 @@ export function asTrouble(error: unknown, server: string, ending?: string): Oper
     return told(
       status >= 500 ? "unavailable" : `http_${status}`,
       `${server} answered with HTTP status ${status}: ${words}`,
+      status >= 500 && isCall ? `(${unknownEffect})` : undefined,
     );
   if (code === "REQUEST_TIMEOUT")
     return told(
       "timeout",
-      `${server} did not answer in time: ${words}. Try again, or ask it for less.`,
+      `${server} did not answer in time: ${words}.`,
+      noise && plain(noise, 400),
+      effect ?? "Try again, or ask it for less.",
+    );
+  if (code === malformedCode || (isCall && code === "INVALID_RESULT"))
+    return told(
+      isCall ? "invalid_result" : "unavailable",
+      `${server} answered with something that is not taken: ${words}.`,
+      effect,
     );
   if (code === lostCode || code === "CONNECTION_CLOSED" || code === "NOT_CONNECTED")
     return told(
       "unavailable",
-      `The connection to ${server} broke before it answered: whether the call took effect is not known. ${
-        ending ?? "The next call opens it anew."
-      }`,
+      `The connection to ${server} broke before it answered.`,
+      effect,
+      ending ?? "The next call opens it anew.",
     );
   // A list of all that is wrong with an answer which is no message helps nobody.
   if (code === "ERA_NEGOTIATION_FAILED" && chain.some(({ name }) => name.endsWith("ZodError")))
     return told(
       "unavailable",
-      `${server} does not answer as an MCP server does: see whether its address or command is right. ${ending ?? ""}`.trimEnd(),
+      `${server} does not answer as an MCP server does: see whether its address or command is right.`,
+      ending,
     );
   if (ending !== undefined && chain.some((one) => codeOf(one) === "EPIPE"))
-    return told("unavailable", `${server} cannot be used. ${ending}`);
+    return told("unavailable", `${server} cannot be used.`, ending, effect);
   if (code === "ERA_NEGOTIATION_FAILED" || code === "SEND_FAILED" || typeof code === "string")
-    return told("unavailable", `${server} cannot be used: ${words}. ${ending ?? ""}`.trimEnd());
+    return told("unavailable", `${server} cannot be used: ${words}.`, ending, effect);
   if (code === -32_602) return told("invalid_input", `${server} refused the call: ${words}`);
   if (code === -32_601) return told("unknown_operation", `${server} knows no such thing: ${words}`);
   if (typeof code === "number")
     return told("mcp_error", `${server} answered with an error: ${words}`);
-  return told("unavailable", `${server} cannot be reached: ${words}. ${ending ?? ""}`.trimEnd());
+  return told("unavailable", `${server} cannot be reached: ${words}.`, ending, effect);
 }
 
 /** An error and what caused it, at most eight deep, as SDKs nest them. */

@@ -5,6 +5,7 @@ import type { CallContext, Image } from "../../connector.ts";
 import { OperationError } from "../../failure.ts";
 import type { Json } from "../../json.ts";
 import { toBase64 } from "../../execute/base64.ts";
+import { beyond, valueBounds } from "../json-bounds.ts";
 import { isList, isObject, memberOf, oneLine } from "../read-json.ts";
 import type { Redactor } from "../../secrets/redactor.ts";
 import { type Answer, throwIfAborted } from "./send.ts";
@@ -101,6 +102,12 @@ function isText(mediaType: string): boolean {
 }
 
 function jsonOf(bytes: Uint8Array, url: URL, redact: Redactor): Json {
+  const flaw = beyond(bytes, valueBounds);
+  if (flaw !== undefined)
+    throw new OperationError(
+      "too_large",
+      `${url.host} answered with what is not read: ${flaw}. The call was answered all the same: check what it did before you repeat it, and ask for less.`,
+    );
   try {
     return redact.json(JSON.parse(textOf(bytes)) as Json);
   } catch {

@@ -37,6 +37,17 @@ describe("the value of a call", () => {
       expect(read({ content: [text(other)] }).value).toBe(other);
   });
 
+  it("[M13] is at most 64 levels deep; a text that is JSON of more stays a text", () => {
+    const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const deep: unknown = JSON.parse(nested(64));
+    expect(read({ content: [], structuredContent: deep }).value).toEqual(deep);
+    expect(() => read({ content: [], structuredContent: [deep] })).toThrow(
+      /The tool ran, .*nested deeper than 64 levels.*check what it did/,
+    );
+    expect(read({ content: [text(nested(64))] }).value).toEqual(deep);
+    expect(read({ content: [text(nested(1_000_000))] }).value).toBe(nested(1_000_000));
+  });
+
   it("[M9] has notes for images, which are handed out, also beside structured content", () => {
     const image = { type: "image", mimeType: "image/PNG", data: btoa("pixels") };
     expect(read({ content: [text("look"), image] })).toEqual({

@@ -382,6 +382,24 @@ test("[M52] an answer beyond 8 MiB is not read to its end", async () => {
   expect(pulled).toBeLessThan(12);
 });
 
+test("[M52] JSON that is nested too deeply, or of too many values, is not parsed, and its call is told as one that ran", async () => {
+  let body = "";
+  await using service = await openService(() => ({
+    headers: { "content-type": "application/json" },
+    body,
+  }));
+  const { call } = connect(service.origin);
+  for (const given of ["[".repeat(4_000_000), `[${"[],".repeat(1_000_000)}[]]`]) {
+    body = given;
+    expect(await errorOf(call("list"))).toMatchObject({
+      code: "too_large",
+      message: expect.stringContaining("check what it did before you repeat it"),
+    });
+  }
+  body = `${"[".repeat(64)}${"]".repeat(64)}`;
+  expect(await call("list")).toEqual(JSON.parse(body));
+});
+
 test("[M53] a refusal is an error with its status as code and the server's own words, in short", async () => {
   let reply: Reply = {};
   await using service = await openService(() => reply);

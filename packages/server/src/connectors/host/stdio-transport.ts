@@ -7,7 +7,14 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { OperationError, Redactor } from "@lichen/capability";
-import type { McpTransport, RpcMessage, ServerProgram } from "@lichen/capability/connectors";
+import {
+  answerBounds,
+  JsonScan,
+  malformedCode,
+  type McpTransport,
+  type RpcMessage,
+  type ServerProgram,
+} from "@lichen/capability/connectors";
 
 export interface ProgramPlace {
   readonly path: string;
@@ -40,6 +47,11 @@ export class StdioTransport implements McpTransport {
   #words = Buffer.alloc(0);
   #line: Buffer[] = [];
   #lineBytes = 0;
+  #scan = new JsonScan(answerBounds);
+  /** Why the line is not parsed, and only its beginning kept. */
+  #flaw: string | undefined;
+  /** What was said since the last message that is none. */
+  #noise = { lines: 0, first: "" };
 
   constructor(server: ServerProgram, openPlace: () => Promise<ProgramPlace>) {
     this.#server = server;
@@ -135,6 +147,12 @@ export class StdioTransport implements McpTransport {
     return words === "" ? `${this.#ending}.` : `${this.#ending}. Its last words: ${words}`;
   }
 
+  noise(): string | undefined {
+    const { lines, first } = this.#noise;
+    if (lines === 0) return undefined;
+    return `Meanwhile it wrote ${lines === 1 ? "a line that is" : `${lines} lines that are`} no message where its answers go; the first begins: ${first}`;
+  }
+
   #walledIn(argv: readonly string[]): readonly string[] {
     this.#wall = this.#place?.wrap?.(argv);
     return this.#wall?.argv ?? argv;
@@ -146,17 +164,24 @@ export class StdioTransport implements McpTransport {
       this.#keep(chunk.subarray(from, at));
       from = at + 1;
       const line = Buffer.concat(this.#line).toString("utf8");
+      const flaw = this.#flaw;
       this.#line = [];
       this.#lineBytes = 0;
-      this.#read(line);
+      this.#scan = new JsonScan(answerBounds);
+      this.#flaw = undefined;
+      if (flaw === undefined) this.#read(line);
+      else this.#leave(line, flaw);
     }
     this.#keep(chunk.subarray(from));
   }
 
   #keep(part: Buffer): void {
     this.#lineBytes += part.length;
-    if (this.#lineBytes <= this.#server.limitBytes) this.#line.push(part);
-    else if (this.#ending === undefined) {
+    if (this.#lineBytes <= this.#server.limitBytes) {
+      if (this.#flaw !== undefined) return;
+      this.#flaw = this.#scan.take(part);
+      this.#line.push(part);
+    } else if (this.#ending === undefined) {
       this.#ending = `It said more than ${this.#server.limitBytes} bytes at once, which is not read, and was ended`;
       this.#line = [];
       this.#killGroup("SIGKILL");
@@ -165,13 +190,34 @@ export class StdioTransport implements McpTransport {
 
   #read(line: string): void {
     if (line.trim() === "") return;
+    let said: unknown;
     try {
-      const message: unknown = JSON.parse(line);
-      if (isMessage(message)) this.onmessage?.(message);
+      said = JSON.parse(line);
     } catch (error) {
-      // Some print notes where their answers go.
+      this.#leave(line, "it is no JSON");
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      return;
     }
+    // Some older servers answer several requests at once.
+    for (const one of Array.isArray(said) ? said : [said])
+      if (isMessage(one)) {
+        this.#noise = { lines: 0, first: "" };
+        this.onmessage?.(one);
+      } else this.#heardNoise(line);
+  }
+
+  /** What is not taken fails the request that it answers, where it says which. */
+  #leave(line: string, flaw: string): void {
+    const id = answeredBy(line);
+    // Some print notes where their answers go.
+    if (id === undefined) this.#heardNoise(line);
+    else this.onmessage?.({ jsonrpc: "2.0", id, error: { code: malformedCode, message: flaw } });
+  }
+
+  #heardNoise(line: string): void {
+    const { lines, first } = this.#noise;
+    const begins = lines === 0 ? this.#redactor.text(line.slice(0, 2_000)).slice(0, 200) : first;
+    this.#noise = { lines: lines + 1, first: begins };
   }
 
   #killGroup(signal: NodeJS.Signals): void {
@@ -206,10 +252,18 @@ export class StdioTransport implements McpTransport {
 }
 
 function isMessage(value: unknown): value is RpcMessage {
-  // The SDK reads the rest.
-  return (
-    typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0"
-  );
+  // Whoever is asked reads the rest, also of an answer that does not say what it is.
+  if (typeof value !== "object" || value === null) return false;
+  return ("jsonrpc" in value && value.jsonrpc === "2.0") || ("id" in value && !("method" in value));
+}
+
+/** Which request a broken line answers, where it begins as an answer does. */
+function answeredBy(line: string): number | undefined {
+  const [, id] =
+    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"\s*:/.exec(
+      line,
+    ) ?? [];
+  return id === undefined ? undefined : Number(id);
 }
 
 function notStarted(

@@ -49,7 +49,31 @@ function behave(id: number, name: string): void {
     process.stdout.write("some note that is no message\n{broken\n\n");
     answer(id, text("heard"));
   }
+  if (name === "notes") process.stdout.write("half an answer\nand another half\n");
   if (name === "close") process.stdout.end();
+  for (const line of answersThatAreNone(id)[name] ?? []) process.stdout.write(`${line}\n`);
+}
+
+/** By the name of the tool, in the lines that are written. */
+function answersThatAreNone(id: number): Record<string, string[]> {
+  const levels = 5_000_000;
+  const start = `{"jsonrpc":"2.0","id":${id},`;
+  const error = { code: -32_700, message: "Parse error" };
+  return {
+    number: [`${start}"result":17}`],
+    nothing: [`${start.slice(0, -1)}}`],
+    badError: [`${start}"error":"bad"}`],
+    both: [`${start}"result":{},"error":{"code":1,"message":"both"}}`],
+    unsaid: [`{"id":${id},"result":{}}`],
+    unread: [JSON.stringify({ jsonrpc: "2.0", id: null, error })],
+    broken: [`${start}"result":{"content":[NaN]}}`],
+    deep: [
+      `${start}"result":{"structuredContent":${"[".repeat(levels)}${"]".repeat(levels)},"content":[]}}`,
+    ],
+    many: [`${start}"result":{"content":[${"[],".repeat(3_000_000)}[]]}}`],
+    extra: [`${start}"result":{"content":[{"type":"text","text":"here"}]},"took":3}`],
+    list: [`[${start}"result":{"content":[{"type":"text","text":"one of several"}]}}]`],
+  };
 }
 
 function tool(name: string) {
