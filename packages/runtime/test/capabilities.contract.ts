@@ -152,6 +152,33 @@ export function capabilitiesContract(host: string, withSql: WithSql): void {
   });
 
   check(
+    "[G27] what a file of the agent's folder declares is neither changed nor detached by hand, and the refusal names the file",
+    async (stage) => {
+      const lender = new Lender();
+      const { agent } = await stage.open({ capabilities: lender.options() });
+      const { capabilities } = agent;
+      const { registry } = capabilities;
+      const file = "connections/mail.ts";
+      const labels = { send: "confirm" } as const;
+      await registry.attach({ id: "mail", kind: "lender", labels, file });
+      const changes = { labels: { send: "read" } } as const;
+      await expect(capabilities.change("mail", changes)).rejects.toMatchObject({
+        code: "invalid",
+        message: `mail belongs to the agent's folder: change it in ${file}.`,
+      });
+      await expect(capabilities.detach("mail")).rejects.toMatchObject({
+        code: "invalid",
+        message: `mail belongs to the agent's folder: take it out of ${file}.`,
+      });
+      expect((await capabilities.list()).capabilities).toMatchObject([
+        { id: "mail", state: "active", labels },
+      ]);
+      await registry.detach("mail");
+      await capabilities.detach("mail");
+    },
+  );
+
+  check(
     "[G23] an agent that dies after any of its commits comes back whole, and each change was told once stored",
     async (stage) => {
       const lender = new Lender();

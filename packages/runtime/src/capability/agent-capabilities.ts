@@ -92,14 +92,16 @@ export class AgentCapabilities implements Capabilities {
 
   async change(name: string, changes: CapabilityChanges): Promise<CapabilityInfo> {
     const wanted = parsed(CapabilityChanges, changes);
+    refuseOfFolder(this.#shown(name), "change it in");
     return this.#info(await refusing(this.registry.change(name, wanted)));
   }
 
   async detach(name: string): Promise<void> {
-    const id = this.registry.list().find((row) => row.id === name || row.namespace === name)?.id;
-    if (id === undefined) return;
+    const row = this.registry.list().find(({ id, namespace }) => id === name || namespace === name);
+    if (row === undefined) return;
+    refuseOfFolder(row, "take it out of");
     try {
-      await this.registry.detach(id);
+      await this.registry.detach(row.id);
     } catch (error) {
       // Somebody else was first.
       if (RegistryError.is(error) && error.code === "unknown_capability") return;
@@ -158,6 +160,12 @@ export class AgentCapabilities implements Capabilities {
     }
     return { type: auth.type, state: "unknown" };
   }
+}
+
+/** What a file of the agent's folder declares is changed there, and would not stay as it is. */
+function refuseOfFolder({ namespace, file }: CapabilityRow, instead: string): void {
+  if (file === undefined) return;
+  throw new Fault("invalid", `${namespace} belongs to the agent's folder: ${instead} ${file}.`);
 }
 
 function toOperationInfo(operation: SurfaceOperation): OperationInfo {

@@ -22,8 +22,9 @@ export interface Capabilities {
   attach(request: AttachRequest): Promise<{ info: CapabilityInfo; replay: boolean }>;
   /** One of them with its operations, 100 a page and 200 at most. `after` is the `next` of an earlier page. */
   read(id: string, page?: { limit?: number; after?: string }): Promise<CapabilityDetail>;
+  /** One that a file of the agent's folder declares is `invalid`: it is changed there. */
   change(id: string, changes: CapabilityChanges): Promise<CapabilityInfo>;
-  /** Also succeeds when it is gone. Nothing of it is called any more once this settles. */
+  /** Also succeeds when it is gone. Nothing of it is called any more once this settles. `invalid` as for `change`. */
   detach(id: string): Promise<void>;
   /** Lists anew what it lends; one that is only requested is tried again. */
   refresh(id: string): Promise<CapabilityInfo>;

@@ -103,6 +103,25 @@ test("[H91] an operation is called with its input; one that a person must allow 
   expect(refused(await call({ operation: "whisper" }))).toMatchObject({ status: 400 });
 });
 
+test("[H95] one that a file of the agent's folder declares is 400 for PATCH and DELETE, with the file, and stays as it is", async () => {
+  await using rig = await openEchoes();
+  const file = "connections/cave.ts";
+  const labels = { shout: "confirm" } as const;
+  await rig.agent.capabilities.registry.attach({ id: "cave", kind: "echo", labels, file });
+  const one = `${all}/cave`;
+  const changed = await rig.ask(one, { method: "PATCH", json: { labels: { shout: "read" } } });
+  expect(refused(changed)).toMatchObject({
+    ...{ status: 400, code: "invalid" },
+    message: `cave belongs to the agent's folder: change it in ${file}.`,
+  });
+  expect(refused(await rig.ask(one, { method: "DELETE" }))).toMatchObject({
+    ...{ status: 400, code: "invalid" },
+    message: `cave belongs to the agent's folder: take it out of ${file}.`,
+  });
+  const { info } = (await rig.ask(one)).json() as CapabilityDetail;
+  expect(info).toMatchObject({ state: "active", labels, file });
+});
+
 test("[H92] grants of a session replace the ones before; an older version is 409 and stale", async () => {
   await using rig = await openEchoes();
   await rig.agent.create({ requestId: "c", session: "s" });
