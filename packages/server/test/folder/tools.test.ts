@@ -1,9 +1,9 @@
-import { symlinkSync } from "node:fs";
+import { symlinkSync, utimesSync } from "node:fs";
 import type { Tool, ToolContext } from "@lichen/engine";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../src/folder/define-tool.ts";
-import { loadDefinition } from "../../src/folder/host/agent-folder.ts";
+import { AgentFolder, loadDefinition } from "../../src/folder/host/agent-folder.ts";
 import { emptyConfig, TempFolder, toolFile } from "./temp-folder.ts";
 
 const coding = ["read", "write", "edit", "bash", "grep", "find", "ls"].map((name) =>
@@ -104,6 +104,34 @@ test("[F5] a tool that never finishes loading is given up, and the others work",
   expect(diagnostics).toMatchObject([
     { file: "tools/waits.ts", problem: expect.stringContaining("not done loading after 0.5 s") },
   ]);
+});
+
+test("[F24] a module that is late is waited for once, counts as soon as it is there, and begins anew once it is touched", async () => {
+  const begun: (() => void)[] = [];
+  Object.assign(globalThis, { lichenLate: () => new Promise<void>((done) => begun.push(done)) });
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, "lichenLate"));
+  using folder = new TempFolder().write({
+    "lichen.config.ts": emptyConfig,
+    "tools/slow.ts": `await globalThis.lichenLate();\n${toolFile("execute: () => 1")}`,
+  });
+  const agent = await AgentFolder.open(folder.path, { loadMs: 1_000 });
+  try {
+    const names = async () => (await agent.load()).definition.tools.map(({ name }) => name);
+    expect(await names()).toEqual([]);
+    expect((await agent.load()).diagnostics).toMatchObject([
+      { file: "tools/slow.ts", problem: expect.stringContaining("not done loading after 1 s") },
+    ]);
+    // Read several times, since it is so new; asked once.
+    expect(begun).toHaveLength(1);
+    utimesSync(folder.join("tools/slow.ts"), new Date(0), new Date(0));
+    expect(await names()).toEqual([]);
+    expect(begun).toHaveLength(2);
+    begun[1]?.();
+    await expect.poll(names).toEqual(["slow"]);
+    expect((await agent.load()).diagnostics).toEqual([]);
+  } finally {
+    agent.close();
+  }
 });
 
 test("[F6] a link that leaves the folder is not loaded", async () => {

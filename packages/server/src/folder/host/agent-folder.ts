@@ -106,7 +106,8 @@ export class AgentFolder {
 
   /** The definition as the folder stands. */
   async load(): Promise<LoadedDefinition> {
-    if (!this.#read?.stamps.isFresh) await (this.#next ??= this.#readNext());
+    if (this.#modules.takeArrived() || !this.#read?.stamps.isFresh)
+      await (this.#next ??= this.#readNext());
     const { definition, diagnostics, modelsJson } = this.#read!;
     return {
       definition,

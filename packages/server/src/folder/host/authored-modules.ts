@@ -1,7 +1,10 @@
 // Imports the modules of one agent's folder. A file's content decides its version, so that an unchanged file costs
 // nothing and a changed one is what runs next. (Each version stays in memory, about 6 KB.)
+//
+//   What is not loaded in time is waited for once: it runs on, and counts when it is there.
 
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { FolderFiles } from "./folder-files.ts";
@@ -22,12 +25,22 @@ export class AuthoredModules {
   readonly #loadMs: number;
   /** How often a version failed: it stays failed under its address, also after a file beside it was mended. */
   readonly #failures = new Map<string, number>();
+  /** The versions that were waited for in vain and are still loading, with how their file stood. */
+  readonly #late = new Map<string, { readonly stamp: number | undefined }>();
+  #hasArrived = false;
 
   /** `dir` is a real path; what lies outside of it is not loaded. */
   constructor(dir: string, files: FolderFiles, loadMs = defaultLoadMs) {
     this.#dir = dir;
     this.#files = files;
     this.#loadMs = loadMs;
+  }
+
+  /** Whether one that was late is there by now, since this was asked last. */
+  takeArrived(): boolean {
+    const hasArrived = this.#hasArrived;
+    this.#hasArrived = false;
+    return hasArrived;
   }
 
   /** The default export of the file. */
@@ -39,26 +52,51 @@ export class AuthoredModules {
     if (problem !== undefined) return { problem: `it cannot be loaded: ${problem}` };
     const digest = createHash("sha256").update(read.bytes).digest("hex").slice(0, 16);
     const version = `${path}?v=${digest}`;
+    const stamp = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    const late = this.#late.get(version);
+    if (late !== undefined && late.stamp === stamp) return this.#tooLate();
+    // It was touched: what it waits for may be mended.
+    if (late !== undefined) this.#failed(version);
     try {
       const failures = this.#failures.get(version) ?? 0;
       const query = version.slice(path.length) + (failures === 0 ? "" : `.${failures}`);
       const url = pathToFileURL(path).href + query;
-      const module: unknown = await withDeadline(import(/* @vite-ignore */ url), this.#loadMs);
-      return { value: (module as { default?: unknown }).default };
+      const loading: Promise<{ default?: unknown }> = import(/* @vite-ignore */ url);
+      const module = await inTime(loading, this.#loadMs);
+      if (module !== undefined) return { value: module.default };
+      this.#wait(version, { stamp }, loading);
+      return this.#tooLate();
     } catch (error) {
-      this.#failures.set(version, (this.#failures.get(version) ?? 0) + 1);
+      this.#failed(version);
       return { problem: `it cannot be loaded: ${reasonOf(error, path, this.#dir)}` };
     }
   }
+
+  #wait(version: string, late: { stamp: number | undefined }, loading: Promise<unknown>): void {
+    this.#late.set(version, late);
+    const arrive = () => {
+      if (this.#late.get(version) !== late) return;
+      this.#late.delete(version);
+      this.#hasArrived = true;
+    };
+    void loading.then(arrive, arrive);
+  }
+
+  #failed(version: string): void {
+    this.#late.delete(version);
+    this.#failures.set(version, (this.#failures.get(version) ?? 0) + 1);
+  }
+
+  #tooLate(): Loaded {
+    const waited = `it was not done loading after ${this.#loadMs / 1_000} s`;
+    return { problem: `it cannot be loaded: ${waited}` };
+  }
 }
 
-/** A module may wait at its top level, but not for ever. */
-async function withDeadline(loading: Promise<unknown>, loadMs: number): Promise<unknown> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new Error(`it was not done loading after ${loadMs / 1_000} s`)),
-    loadMs,
-  );
+/** A module may wait at its top level, but not for ever. Undefined where it is not done in time. */
+async function inTime<T>(loading: Promise<T>, loadMs: number): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), loadMs);
   try {
     return await Promise.race([loading, late.promise]);
   } finally {
