@@ -2,13 +2,13 @@
 // sandbox in which programs run. Nothing of it is loaded or opened before something needs it.
 
 import { mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { AuthConfig, CapabilityFactory, ConnectorRow } from "@lichen/capability";
 import type { Sandbox } from "@lichen/engine/node";
 import type { Capabilities, CapabilityOptions } from "@lichen/runtime";
 import type { OpenAuth } from "../../auth/host/index.ts";
 import type { ConnectionAuth } from "../../auth/connection-auth.ts";
+import { readSpecFile } from "./spec-file.ts";
 
 export interface NodeCapabilitiesOptions {
   /** What a connection's paths are read from: the agent's folder. */
@@ -123,7 +123,7 @@ async function load(
     kinds.skillsFactory(open, async (source, name) => (await parseSkill(source, name)).skill),
     kinds.uiFactory(),
     kinds.openApiFactory({
-      readSpec: (path, signal) => readFile(resolve(folder, path), { encoding: "utf8", signal }),
+      readSpec: (path, signal) => readSpecFile(resolve(folder, path), path, signal),
       parseYaml: (text) => parse(text, { maxAliasCount: 100 }),
     }),
   ];
