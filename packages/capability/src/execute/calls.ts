@@ -6,6 +6,7 @@
 
 import { type Access, decide } from "../access.ts";
 import type { CallContext } from "../connector.ts";
+import { checkInput } from "../connectors/check-input.ts";
 import { hint } from "../connectors/nearest.ts";
 import { isObject } from "../connectors/read-json.ts";
 import { OperationError } from "../failure.ts";
@@ -140,6 +141,11 @@ export class ProgramCalls {
           operation?.confirm === true
             ? { description: operation.description.slice(0, 500) }
             : undefined,
+        // By then it may be described in another way.
+        check: (edited) => {
+          checkInput(name, edited, this.#ready(name).operation.input);
+          return edited;
+        },
         waits: () => call.waits(),
       },
       call,
@@ -294,6 +300,9 @@ export class ProgramCalls {
             }
           : {}),
       });
+      // What the program is told is what the journal keeps.
+      const refused = call.refusal?.(value);
+      if (refused) throw refused;
       succeeded = true;
       // The contract of connectors: JSON, or undefined. What is none fails where it is written.
       const answered = {

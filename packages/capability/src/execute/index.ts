@@ -35,3 +35,4 @@ export type {
   ProgramOutcomeLike,
   ProgramRecordLike,
 } from "./program.ts";
+export { checkInput } from "../connectors/check-input.ts";

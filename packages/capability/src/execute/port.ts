@@ -25,6 +25,8 @@ export interface BindingCall {
   readonly signal: AbortSignal;
   /** The call waits for a person from now on, which no deadline counts; answers how to say that it no longer does. */
   waits(): () => void;
+  /** Why the code is not given this answer, as what it is told in its place. */
+  refusal?(answer: unknown): Error | undefined;
 }
 
 export interface ExecuteOptions {

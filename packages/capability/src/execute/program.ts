@@ -21,6 +21,9 @@ export interface ProgramLike extends Journal {
   calls(): readonly ProgramRecordLike[];
 }
 
+/** As a method, so that a journal may take JSON that is its own to change. */
+type InputCheck = { check(input: JsonObject): JsonObject }["check"];
+
 /** The operations of each namespace. */
 export type ProgramNamesLike = Readonly<Record<string, readonly string[]>>;
 
@@ -35,6 +38,8 @@ export interface ProgramCallLike {
   readonly replaySafe: boolean;
   /** Present: a person must allow exactly this input first. */
   readonly confirm?: { readonly description?: string } | undefined;
+  /** Validates an input that a person edited; throws with the reason. */
+  readonly check?: InputCheck | undefined;
   /** Told when it begins to wait for a person; answers how to say that it no longer does. */
   readonly waits?: (() => () => void) | undefined;
 }

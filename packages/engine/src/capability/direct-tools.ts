@@ -1,7 +1,7 @@
 // Operations as tools of their own, under names that every provider takes.
 
 import type { CapabilitySource, Surface, SurfaceOperation } from "@lichen/capability";
-import { callOnce } from "@lichen/capability/execute";
+import { callOnce, checkInput } from "@lichen/capability/execute";
 import { JsonObject } from "@lichen/wire";
 import type { Tool } from "../tool.ts";
 import { askOf } from "./asks.ts";
@@ -44,11 +44,12 @@ function directTool(
     endsItself: true,
     ...(confirm === undefined ? {} : { confirm }),
     ...(replaySafe === undefined ? {} : { replaySafe }),
-    // Its connector checks it against the schema that it has by the time of the call.
+    // Also what a person edited comes through here.
     parse: (given) => {
       const parsed = JsonObject.safeParse(given);
-      if (parsed.success) return parsed.data;
-      throw new Error(`${name} takes one object with its fields.`);
+      if (!parsed.success) throw new Error(`${name} takes one object with its fields.`);
+      checkInput(name, parsed.data, input);
+      return parsed.data;
     },
     execute: (given, { signal, access, ask, clean, ...host }) =>
       callOnce({

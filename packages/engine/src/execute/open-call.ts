@@ -1,6 +1,6 @@
 // One call that the code made and whose outcome it does not have yet: from its binding to its outcome.
 
-import type { Json } from "@lichen/capability";
+import { type Json, OperationError } from "@lichen/capability";
 import { type Bindings, ProgramEnd } from "@lichen/capability/execute";
 import type { Limits } from "./limits.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -57,7 +57,12 @@ export class OpenCall {
         changed();
       };
     };
-    return outcomeOf(this.name, await binding(parsed, { ordinal, signal, waits }), limits);
+    const refusal = (answer: unknown): Error | undefined => {
+      const outcome = outcomeOf(this.name, answer, limits);
+      return outcome.ok ? undefined : new OperationError(outcome.code, outcome.message);
+    };
+    const call = { ordinal, signal, waits, refusal };
+    return outcomeOf(this.name, await binding(parsed, call), limits);
   }
 }
 

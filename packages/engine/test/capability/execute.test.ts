@@ -118,6 +118,39 @@ test("[D13] [D17] a program that waits for a person goes on after a restart: no 
   ]);
 });
 
+test("[D13] an answer that is not given to the program is not in the journal either, which holds what it was told", async () => {
+  const source = notes();
+  source.answer = ({ operation: name }) => (name === "all" ? "x".repeat(5_000_000) : "added");
+  const code = "return notes.all().catch((e) => e.code + ' ' + e.message)";
+  const rig = await start(source, { script: [program(code), "done"] });
+  await rig.prompt("go");
+  const told = "notes.all ran, but its answer is larger than 4096 KiB: read less of it, or a page.";
+  expect(resultOf(rig)?.text).toBe(`limit ${told}`);
+  expect(await rig.data("program.outcome")).toMatchObject([
+    { ok: false, code: "limit", message: told },
+  ]);
+});
+
+test("[D17] an input that a person edits is held to what the operation takes, and reaches nobody where it does not fit", async () => {
+  const fields = { type: "object", properties: { text: { type: "string" } } };
+  const input = { ...fields, required: ["text"], additionalProperties: false };
+  const source = new Attached(namespace("notes", [operation("send", { confirm: true, input })]));
+  const code = "return notes.send({text: 'as it was'})";
+  const rig = await start(source, { script: [program(code), "done"] });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  const { approvalId } = await untilAsked(rig);
+  const answer = { type: "answer", approvalId, allow: true } as const;
+  for (const [edited, words] of [
+    [{ text: 5 }, /edited input does not fit: .*text/],
+    [{ txt: "x" }, /edited input does not fit: .*t(e)?xt/],
+  ] as const)
+    await expect(rig.send({ ...answer, input: edited })).rejects.toThrow(words);
+  expect(source.made).toEqual([]);
+  await rig.send({ ...answer, input: { text: "better" } });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed" });
+  expect(source.made).toEqual([{ operation: "send", input: { text: "better" } }]);
+});
+
 test("[D13] kill -9 while a program waits for a person, then the person's word: the right result, each call made once", async () => {
   const source = new Attached(ledgerNamespace);
   let ledger = "";
