@@ -6,6 +6,7 @@ import { collect } from "../../src/invoke/collect.ts";
 import { invokeOf } from "../../src/invoke/invoke-of.ts";
 import { modelsOf, scriptedModel } from "../embed/provider-models.ts";
 import { TempFolder } from "../folder/temp-folder.ts";
+import { allActive } from "./active.ts";
 
 test("[I21] an agent of parts has its connections, under its rules; one that is none is refused at once", async () => {
   using folder = new TempFolder().write({ "work/notes/a.md": "moss" });
@@ -29,6 +30,7 @@ test("[I21] an agent of parts has its connections, under its rules; one that is 
     access: { required: ["locked"] },
   } as const;
   await using opened = await openAgent(parts);
+  await allActive(opened.agent.capabilities, 2);
   const { text } = await collect(invokeOf(opened.agent).invoke({ session: "s" }, { text: "Go." }));
   expect(text).toBe("Done.");
   expect(JSON.stringify(provider.requests[1]?.messages)).toContain("denied");

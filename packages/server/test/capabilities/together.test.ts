@@ -12,6 +12,7 @@ import { collect } from "../../src/invoke/collect.ts";
 import { invokeOf } from "../../src/invoke/invoke-of.ts";
 import { modelsJsonOf, scriptedModel } from "../embed/provider-models.ts";
 import { TempFolder } from "../folder/temp-folder.ts";
+import { allActive } from "./active.ts";
 
 const modules = join(import.meta.dirname, "../../../../node_modules");
 const github = join(modules, "@octokit/openapi/generated/api.github.com.json");
@@ -84,6 +85,7 @@ test("[D40] one program uses MCP servers over stdio and HTTP, files, a memory an
     path: folder.join("state/agent.db"),
     env,
   });
+  await allActive(opened.agent.capabilities, 5);
   const answer = await collect(invokeOf(opened.agent).invoke({ session: "s" }, { text: "Go." }));
   expect(answer.text).toBe("All done.");
   const result = JSON.stringify(provider.requests[1]?.messages);
