@@ -389,14 +389,16 @@ test("[M52] JSON that is nested too deeply, or of too many values, is not parsed
     body,
   }));
   const { call } = connect(service.origin);
-  for (const given of ["[".repeat(4_000_000), `[${"[],".repeat(1_000_000)}[]]`]) {
+  const names = Array.from({ length: 10_001 }, (_, at) => `"n${at}":1`);
+  for (const given of ["[".repeat(4_000_000), `[${"[],".repeat(1_000_000)}[]]`, `{${names}}`]) {
     body = given;
     expect(await errorOf(call("list"))).toMatchObject({
       code: "too_large",
       message: expect.stringContaining("check what it did before you repeat it"),
     });
   }
-  body = `${"[".repeat(64)}${"]".repeat(64)}`;
+  const manySmall = Array.from({ length: 9_000 }, () => '{"a":":,","b":[]}');
+  body = `[${manySmall},${"[".repeat(63)}${"]".repeat(63)}]`;
   expect(await call("list")).toEqual(JSON.parse(body));
 });
 
