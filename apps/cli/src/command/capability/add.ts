@@ -1,7 +1,7 @@
 // `lichen capability add`: lets an agent call a server, a service or files.
 
 import { randomUUID } from "node:crypto";
-import type { CapabilityInfo } from "@lichen/wire";
+import { type CapabilityInfo, Fault } from "@lichen/wire";
 import { requestOf } from "../../capability/asked.ts";
 import { withAgent } from "../../capability/named.ts";
 import { operationsTold, problemTold, tellIfNotFree, toldIfSlow } from "../../capability/told.ts";
@@ -17,10 +17,27 @@ export function run(given: Input, terminal: Terminal): Promise<number> {
   return withAgent(place, terminal, async (agent) => {
     const requestId = `cli-${randomUUID()}`;
     const attaching = agent.capabilities.attach({ ...request, requestId });
-    const { info } = await toldIfSlow(attaching, terminal);
+    const { info } = await toldIfSlow(attaching, terminal).catch((error: unknown) => {
+      throw isAway(request, error) ? orKept(error) : error;
+    });
     if (given.flag("json")) terminal.answer(`${JSON.stringify(info)}\n`);
     else tell(info, request.namespace, place, terminal);
     return 0;
+  });
+}
+
+/** A server may be there later; what lies on this machine is not. */
+function isAway({ kind, keep }: ReturnType<typeof requestOf>, error: unknown): error is Fault {
+  const isServer = kind === "mcp" || kind === "openapi";
+  return isServer && keep !== true && Fault.is(error) && error.code === "unavailable";
+}
+
+function orKept(error: Fault): Fault {
+  const { code, retryable } = error;
+  const said = error.message.replace(/\.$/, "");
+  return new Fault(code, `${said}. With --keep it is added all the same, and tried again later.`, {
+    cause: error,
+    retryable,
   });
 }
 
