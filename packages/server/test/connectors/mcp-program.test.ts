@@ -207,6 +207,20 @@ describe("how it ends", () => {
     await expect(readFile(journal, "utf8")).rejects.toThrow("ENOENT");
   });
 
+  it("[M20] is told by its code where it failed, also to who closes it before that is known", async () => {
+    const home = await temporary();
+    const server = new StdioTransport(
+      {
+        ...{ connectionId: "test", command: "sh", args: ["-c", "echo no >&2; exit 7"], env: {} },
+        ...{ secrets: [], limitBytes: 1_000 },
+      },
+      async () => ({ path: process.env["PATH"] ?? "", home, cwd: home, release: async () => {} }),
+    );
+    await server.start();
+    await server.close();
+    expect(server.ending()).toBe("It ended with code 7. Its last words: no");
+  });
+
   it("[M14] leaves nothing of its place behind where it cannot be walled in", async () => {
     const home = await temporary();
     let released = 0;

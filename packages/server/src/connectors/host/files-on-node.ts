@@ -34,7 +34,7 @@ export function openFiles(root: string, options: OpenFilesOptions): FileStore {
   } catch (error) {
     throw new OperationError(
       "unavailable",
-      "The folder of these files is not there, or may not be read: make it, or correct the connection's root.",
+      "The folder of these files is not there, or may not be read: make it, or name another one in the connection.",
       { cause: error },
     );
   }

@@ -31,6 +31,8 @@ const shownWords = 4_000;
 const keptBytes = 65_536;
 const graceMs = 1_000;
 
+const asWished = "It was ended";
+
 export class StdioTransport implements McpTransport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
@@ -87,7 +89,9 @@ export class StdioTransport implements McpTransport {
     child.stdin.on("error", () => {});
     child.once("exit", (code, signal) => {
       this.#killGroup("SIGKILL");
-      this.#ending ??= `It ended ${code === null ? `by ${signal}` : `with code ${code}`}`;
+      // Who closes it may be faster than the news that it had failed.
+      if (this.#ending === undefined || (this.#ending === asWished && code !== null && code > 0))
+        this.#ending = `It ended ${code === null ? `by ${signal}` : `with code ${code}`}`;
       // What left the group may hold the pipes open: it is not listened to.
       setTimeout(() => {
         child.stdout.destroy();
@@ -129,7 +133,7 @@ export class StdioTransport implements McpTransport {
     this.#isClosed = true;
     const child = this.#child;
     if (!child) return;
-    this.#ending ??= "It was ended";
+    this.#ending ??= asWished;
     child.stdin.end();
     if (await this.#isGoneWithin(graceMs)) return;
     this.#killGroup("SIGTERM");
