@@ -54,7 +54,7 @@ export async function serve(
   }
   const stopServing = options.whileServing?.(host, problems);
   model ??= await host.models.whichModel();
-  welcome(host, listening, model, log);
+  await welcome(host, listening, model, log);
   problems.tell(host.diagnostics);
   log(
     "info",
@@ -96,11 +96,16 @@ async function listen(input: Input, host: Host, log: Log): Promise<Listening> {
   return listening;
 }
 
-function welcome(host: Host, listening: Listening, model: ModelChoice, log: Log): void {
+async function welcome(
+  host: Host,
+  listening: Listening,
+  model: ModelChoice,
+  log: Log,
+): Promise<void> {
   log("info", `${host.agent.name} listens on ${listening.url}`);
   log("info", `model: ${describeModel(model)}`);
   if (model.state === "missing") log("warn", model.why);
-  log("info", `sandbox: ${describeSandbox(host)}`);
+  log("info", `sandbox: ${await describeSandbox(host)}`);
   log("info", `state: ${host.stateDir}`);
 }
 
@@ -114,10 +119,33 @@ function describeModel(choice: ModelChoice): string {
   );
 }
 
-function describeSandbox(host: Host): string {
+async function describeSandbox(host: Host): Promise<string> {
   const sandbox = host.sandbox();
-  if (sandbox === undefined) return "not needed, the agent has no coding tools";
+  if (sandbox === undefined) return describeSandboxOfPrograms(host);
   if (sandbox.kind === "bubblewrap")
     return "bubblewrap hides the state and the credentials from the agent's commands";
   return `none. ${sandbox.reason ?? ""} The agent's file tools refuse the state and the credentials, but its \`bash\` runs as you: a hindrance, not a wall.`;
+}
+
+/** The agent has no coding tools; programs that its connections run may still need a wall. */
+async function describeSandboxOfPrograms(host: Host): Promise<string> {
+  if (!(await runsPrograms(host)))
+    return "not needed, the agent has no coding tools and runs no programs";
+  try {
+    const { kind, reason = "" } = await host.sandboxOfPrograms();
+    return kind === "bubblewrap"
+      ? "bubblewrap hides the state and the credentials from the programs of the agent's connections"
+      : `none. ${reason} The programs of the agent's connections run as you: a hindrance, not a wall.`;
+  } catch (error) {
+    return `required, and not to be had: ${describeError(error)}`;
+  }
+}
+
+async function runsPrograms(host: Host): Promise<boolean> {
+  const { definition } = await host.load();
+  const declared = definition.connections.map(({ connection }) => connection);
+  const { capabilities } = await host.agent.capabilities.list();
+  return [...declared, ...capabilities.map(({ config }) => config)].some(
+    (config) => "command" in config,
+  );
 }

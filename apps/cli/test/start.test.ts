@@ -35,6 +35,22 @@ test("[K6] start says where it listens, which model answers and that demo is non
   expect(stdout).toBe("");
 });
 
+test("[K6] start says what stands around the programs of an agent without coding tools", async () => {
+  await using home = await Home.make();
+  const config = (connections: string) =>
+    `export default { codingTools: false, sandbox: "off"${connections} };`;
+  for (const [connections, told] of [
+    ["", "runs no programs"],
+    [', connections: { shut: { kind: "mcp", command: "false" } }', "run as you"],
+  ] as const) {
+    const dir = await writeAgent(home, { "lichen.config.ts": config(connections) });
+    const running = home.start(["start", dir, "--port", "0"]);
+    await running.until(({ stderr }) => /sandbox: .*\n/.exec(stderr) ?? undefined);
+    expect(running.stderr).toContain(told);
+    expect(await running.stop()).toBe(0);
+  }
+});
+
 test("[K11] a second start on the same state is refused with the holder's name, and the first goes on", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home);

@@ -168,7 +168,7 @@ export class Connections {
       giveUp?.();
       return new OperationError(
         "unreachable",
-        `${row.namespace} did not answer within ${ms} ms: see whether its server runs.`,
+        `${row.namespace} did not answer within ${Math.ceil(ms / 1_000)} s: see whether its server runs.`,
       );
     };
     return within({ after, ms, late, ...(signal ? { signal } : {}) }, work);

@@ -67,6 +67,8 @@ export interface FolderAgent {
   readonly diagnostics: readonly Diagnostic[];
   /** What stands around `bash`; undefined where the agent has no coding tools. */
   sandbox(): Sandbox | undefined;
+  /** What stands around programs of connections; refuses where the config requires a wall that cannot be had. */
+  sandboxOfPrograms(): Promise<Sandbox>;
   /** The model that new runs take by default. */
   model(): string | undefined;
 }
@@ -170,6 +172,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
       },
       diagnostics: first.diagnostics,
       sandbox: () => walls.sandbox,
+      sandboxOfPrograms: () => walls.forPrograms(),
       model: () => options.model ?? config.model,
     };
   } catch (error) {

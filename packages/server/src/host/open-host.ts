@@ -63,6 +63,7 @@ export interface Host {
   /** Settles when what the folder declares is attached, or known not to be had now: as late as its servers answer. */
   readonly declared: Promise<void>;
   sandbox(): ReturnType<FolderAgent["sandbox"]>;
+  sandboxOfPrograms(): ReturnType<FolderAgent["sandboxOfPrograms"]>;
   /** The folder as it stands now. */
   load(): Promise<LoadedDefinition>;
   /** The configured model, not yet looked up. */
@@ -150,6 +151,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
         auth: () => made.capabilities.auth(),
         declared,
         sandbox: () => made.sandbox(),
+        sandboxOfPrograms: () => made.sandboxOfPrograms(),
         load: () => made.folder.load(),
         model: () => made.model(),
         close: async (closing) => {

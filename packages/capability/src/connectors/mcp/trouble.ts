@@ -109,7 +109,13 @@ export function asTrouble(
   if (code === "ERA_NEGOTIATION_FAILED" || code === "SEND_FAILED" || typeof code === "string")
     return told("unavailable", `${server} cannot be used: ${words}.`, ending, effect);
   if (code === -32_602) return told("invalid_input", `${server} refused the call: ${words}`);
-  if (code === -32_601) return told("unknown_operation", `${server} knows no such thing: ${words}`);
+  if (code === -32_601)
+    return isCall
+      ? told("unknown_operation", `${server} knows no such thing: ${words}`)
+      : told(
+          "unavailable",
+          `${server} does not answer as an MCP server with tools does (${words}): check the connection's command or address.`,
+        );
   if (typeof code === "number")
     return told("mcp_error", `${server} answered with an error: ${words}`);
   return told("unavailable", `${server} cannot be reached: ${words}.`, ending, effect);
