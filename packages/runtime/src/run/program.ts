@@ -52,6 +52,8 @@ type OutcomeData = EntryData["program.outcome"];
 
 /** Up to this length names stand in the log itself. */
 const shortNames = 1_024;
+/** Of an answer that a program gets. */
+const mostLevels = 512;
 /** The code of what failed without one. */
 const failed = "failed";
 
@@ -376,7 +378,24 @@ function outcomeOf({ ok, value, code, message }: OutcomeData): ProgramOutcome {
 }
 
 function asRecorded(value: Json): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
+  const text = JSON.stringify(value);
+  const recorded = JSON.parse(text) as Json;
+  // Whether so deep a value can be written at all differs with the platform's stack.
+  if (text.length > 2 * mostLevels && isDeeper(recorded, mostLevels))
+    throw new Error(`it is nested more than ${mostLevels} levels deep`);
+  return recorded;
+}
+
+/** Without recursion: it is asked of values of any depth. */
+function isDeeper(value: Json, levels: number): boolean {
+  let level: Json[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap((one) =>
+      one !== null && typeof one === "object" ? Object.values(one) : [],
+    );
+  }
+  return false;
 }
 
 function codeOf(error: unknown): string {
