@@ -29,7 +29,7 @@ export default defineConfig({
           ...onNode,
           name: "node",
           include: [`${everywhere}/*.test.ts`, "test/**/*.test.ts"],
-          exclude: ["**/*.{sandbox,page,terminal,zsh,fish}.test.ts"],
+          exclude: ["**/*.{sandbox,page,terminal,zsh,fish}.test.ts", "**/node_modules/**"],
         },
       },
       ...withProgram("bwrap", "bubblewrap", {

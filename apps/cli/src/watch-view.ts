@@ -101,6 +101,13 @@ export class WatchView {
       case "call.started":
       case "program.started":
       case "grants.delivered":
+      case "harness.line":
+      case "harness.conversation":
+      case "harness.process":
+      case "harness.stopped":
+      case "harness.restarted":
+      case "setting":
+      case "renamed":
         break;
       case "program.call":
         this.#line(describeInnerCall(entry.data));

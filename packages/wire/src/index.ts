@@ -46,6 +46,7 @@ export {
   entryData,
   Grant,
   known,
+  machineEvents,
   type Kind,
   type KnownEntry,
   Label,

@@ -23,6 +23,8 @@ export const SessionInfo = z.object({
   pending: z.int().nonnegative(),
   approvals: z.int().nonnegative(),
   turns: z.int().nonnegative(),
+  /** Of a machine's coding-agent session: how many of its entries are events of the machine API, numbered 1, 2, 3… */
+  events: z.int().nonnegative().optional(),
   preview: z.string().optional(),
   usage: Usage,
   createdAt: z.string(),

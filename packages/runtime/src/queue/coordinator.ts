@@ -10,13 +10,14 @@
 //   Q5  A settlement that could not be written (a full disk) is tried until it is.
 
 import { type BlobRef, Fault, type JsonObject, Terminal, type WorkType } from "@lichen/wire";
-import type { Connection, Engine, Result, Work } from "../engine/port.ts";
+import type { Connection, Engine, HarnessDraft, Result, Work } from "../engine/port.ts";
 import { metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
 import { Approvals } from "../run/approvals.ts";
 import { LiveRun, type RunHouse, type StopReason } from "../run/live-run.ts";
 import { type AccessRules, GrantBook } from "../session/grants.ts";
 import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
+import { harnessState } from "../session/harness-table.ts";
 import type { Sql } from "../store/sql.ts";
 import type { Tx } from "../store/writer.ts";
 import {
@@ -343,7 +344,12 @@ export class Coordinator implements RunHouse {
     let connection = this.#connections.get(row.sid);
     if (!connection) {
       const address = { agent: row.info.agent, session: row.id, epoch: row.epoch };
-      connection = engine.open(address, { outside: (opened) => this.#outside(row.sid, opened) });
+      const { sid } = row;
+      connection = engine.open(address, {
+        outside: (opened) => this.#outside(sid, opened),
+        record: (drafts) => this.#record(sid, drafts),
+        harness: () => harnessState(this.#sql, sid),
+      });
       this.#connections.set(row.sid, connection);
     }
     return connection;
@@ -359,6 +365,12 @@ export class Coordinator implements RunHouse {
     return this.sessions.write(sid, (tx, session) => {
       const seq = this.enqueue(tx, session, { type: "outside", ...opened });
       return { commandId: idOf("cmd", session.row.key, seq) };
+    });
+  }
+
+  #record(sid: number, drafts: readonly HarnessDraft[]): Promise<void> {
+    return this.sessions.write(sid, (_tx, session) => {
+      for (const { kind, data } of drafts) session.append({ kind, data });
     });
   }
 

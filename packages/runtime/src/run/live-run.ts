@@ -66,6 +66,7 @@ export class LiveRun implements Run {
   #isOver = false;
   #waiting = 0;
   #takePlaceBack: (() => void) | undefined;
+  readonly #steered = new Set<() => void>();
   /** What arrived since the engine last took steers: whether a steer is queued, and lines by `seq`. */
   #hasSteers = false;
   #lines: number[] = [];
@@ -125,16 +126,27 @@ export class LiveRun implements Run {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#steered.clear();
     this.#returnToPlace();
     this.#abort.abort(this.#ended());
   }
 
   noteSteer(): void {
     this.#hasSteers = true;
+    for (const arrived of this.#steered) arrived();
   }
 
   noteLine(seq: number): void {
     this.#lines.push(seq);
+    for (const arrived of this.#steered) arrived();
+  }
+
+  onSteer(arrived: () => void): () => void {
+    // Each listener is one, however often the same function is given.
+    const listener = (): void => arrived();
+    if (!this.#isOver) this.#steered.add(listener);
+    if (!this.#isOver && (this.#hasSteers || this.#lines.length > 0)) listener();
+    return () => void this.#steered.delete(listener);
   }
 
   settings(): ReturnType<Run["settings"]> {

@@ -9,10 +9,11 @@ import { blobTables } from "../log/blob.ts";
 import { searchTables } from "../log/search.ts";
 import { programTables } from "../run/program-table.ts";
 import { grantTables } from "../session/grant-table.ts";
+import { harnessTables } from "../session/harness-table.ts";
 import type { Sql } from "./sql.ts";
 
 /** The schema that this code writes. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 const tables = [
   "create table meta (name text primary key, value text not null) without rowid",
@@ -58,6 +59,7 @@ const tables = [
 const steps: readonly (readonly string[])[] = [
   [...tables, ...blobTables, ...searchTables],
   [...capabilityTables, ...programTables, ...grantTables],
+  [...harnessTables],
 ];
 
 /** Makes or migrates the tables, in one transaction. Refuses a store of a newer schema untouched. */
