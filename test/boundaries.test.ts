@@ -33,6 +33,15 @@ const mayImport: Record<string, readonly string[]> = {
     "yaml",
     "zod",
   ],
+  "packages/machine": [
+    "@lichen/client",
+    "@lichen/engine",
+    "@lichen/runtime",
+    "@lichen/server",
+    "@lichen/wire",
+    "hono",
+    "zod",
+  ],
   "apps/cli": [
     "@lichen/capability",
     "@lichen/client",
@@ -80,6 +89,8 @@ for (const [room, allowed] of Object.entries(mayImport)) {
       ({ file, from }) =>
         /^(node|cloudflare):/.test(from) &&
         !room.startsWith("apps/") &&
+        // A machine is one computer: all of it runs there.
+        room !== "packages/machine" &&
         !/(^|\/)host\//.test(file) &&
         !file.startsWith("testing/"),
     );
