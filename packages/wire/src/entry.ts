@@ -148,6 +148,8 @@ export const entryData = {
   "approval.asked": z.object({
     approvalId: z.string(),
     kind: z.enum(["tool", "question"]),
+    /** A coding agent's own id of what it asks. */
+    prompt: z.string().optional(),
     assistant: z.string().optional(),
     index: z.int().nonnegative().optional(),
     /** Of a program's own call, which `tool` then names as `namespace.operation`: its place among them. */
@@ -162,6 +164,8 @@ export const entryData = {
   }),
   "approval.answered": z.object({
     approvalId: z.string(),
+    /** As in what was asked. */
+    prompt: z.string().optional(),
     allow: z.boolean(),
     message: Text.optional(),
     answers: JsonObject.optional(),

@@ -49,6 +49,8 @@ export const Approval = z.object({
   approvalId: z.string(),
   commandId: z.string(),
   kind: z.enum(["tool", "question"]),
+  /** A coding agent's own id of what it asks. */
+  prompt: z.string().optional(),
   tool: z.string().optional(),
   input: Json.optional(),
   digest: z.string(),
