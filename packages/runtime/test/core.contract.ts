@@ -16,6 +16,8 @@ import { settlementContract } from "./settlement.contract.ts";
 import { watchContract } from "./watch.contract.ts";
 import { eagerContract } from "./eager.contract.ts";
 import { hostStreamContract } from "./host-stream.contract.ts";
+import { harnessContract } from "./harness.contract.ts";
+import { outsideContract } from "./outside.contract.ts";
 import { directoryContract } from "./directory.contract.ts";
 import { treeContract } from "./tree.contract.ts";
 import type { WithSql } from "./sql.contract.ts";
@@ -43,6 +45,8 @@ export function coreContract(host: string, withSql: WithSql): void {
   watchContract(host, withSql);
   eagerContract(host, withSql);
   hostStreamContract(host, withSql);
+  harnessContract(host, withSql);
+  outsideContract(host, withSql);
   directoryContract(host, withSql);
   treeContract(host, withSql);
   modelsContract(host, withSql);

@@ -72,6 +72,7 @@ export {
   textOf,
 } from "./fold.ts";
 export {
+  AgentLabel,
   AgentName,
   ApprovalId,
   CommandId,

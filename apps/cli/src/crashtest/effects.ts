@@ -73,6 +73,7 @@ export class Effects {
       withdrawQuestion: (key, reason) => run.withdrawQuestion(key, reason),
       steers: () => run.steers(),
       onSteer: (arrived) => run.onSteer(arrived),
+      lines: () => run.lines(),
       addUsage: (usage) => run.addUsage(usage),
       call: (call, effect) => {
         const { assistant, index, name, label, replaySafe } = call;

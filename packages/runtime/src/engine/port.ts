@@ -192,6 +192,8 @@ export interface Question {
    */
   readonly key: string;
   readonly kind: "tool" | "question";
+  /** The harness's own id of it, by which clients of the machine API answer. */
+  readonly prompt?: string;
   /** The call that it is about, or whose tool asks, by its assistant entry and place. */
   readonly assistant?: string;
   readonly index?: number;
@@ -234,6 +236,8 @@ export interface Run extends EngineSession {
   access(): Access;
   /** The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then what that kept. */
   transcript(): TranscriptEntry[];
+  /** The lines of a coding agent that this run has recorded, whole, oldest first: what a driver goes on from after a crash. */
+  lines(): Json[];
   /** The bytes of an image or text blob of this session. */
   blob(sha256: string): Uint8Array | undefined;
   /** Writes entries in one transaction; settles when they are durable. Entries come back in order. */

@@ -18,6 +18,7 @@ import {
   type SessionInfo,
 } from "@lichen/wire";
 import { putBlob } from "./blob.ts";
+import { agentByAid } from "../session/agent-table.ts";
 import { writeGrants } from "../session/grant-table.ts";
 import { insertEvent, noteHarness } from "../session/harness-table.ts";
 import { touchSearch } from "./search.ts";
@@ -89,6 +90,9 @@ export interface NewSession {
 /** Writes a new, empty session. */
 export function insertSession(ground: Ground, tx: Tx, made: NewSession): SessionRow {
   const { sql, platform } = ground;
+  // A handle may outlive its agent.
+  if (agentByAid(sql, made.aid)?.name !== made.agent)
+    throw new Fault("unknown_agent", `There is no agent ${made.agent} any more: it was removed.`);
   const key = platform.randomId(12);
   const epoch = platform.randomId(8);
   const at = instant(tx.at);

@@ -7,6 +7,7 @@ import {
   type EntryData,
   type EntryOf,
   Fault,
+  type Json,
   type JsonObject,
   type Partial,
   type Usage,
@@ -14,6 +15,7 @@ import {
 import type { Answer, Call, Draft, Outcome, Question, Run, Steer } from "../engine/port.ts";
 import type { TranscriptEntry } from "../engine/port.ts";
 import type { Program } from "../engine/program.ts";
+import { harnessLines } from "../log/harness-lines.ts";
 import { sessionBlob } from "../log/session-blob.ts";
 import { entryRow, metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
@@ -64,6 +66,7 @@ export class LiveRun implements Run {
   #stopped: StopReason | undefined;
   #cause: unknown;
   #isOver = false;
+  #isReturned = false;
   #waiting = 0;
   #takePlaceBack: (() => void) | undefined;
   readonly #steered = new Set<() => void>();
@@ -112,6 +115,15 @@ export class LiveRun implements Run {
     return this.#cause;
   }
 
+  /** The engine has said how it ended; what it began afterwards is no part of it. */
+  get isReturned(): boolean {
+    return this.#isReturned;
+  }
+
+  noteReturned(): void {
+    this.#isReturned = true;
+  }
+
   get isWaiting(): boolean {
     return this.#waiting > 0;
   }
@@ -129,6 +141,10 @@ export class LiveRun implements Run {
     this.#steered.clear();
     this.#returnToPlace();
     this.#abort.abort(this.#ended());
+  }
+
+  hasQueuedSteer(): boolean {
+    return queuedCommands(this.#sql, sidOf(this.cid)).some((it) => it.delivery === "steer");
   }
 
   noteSteer(): void {
@@ -167,6 +183,10 @@ export class LiveRun implements Run {
 
   transcript(): TranscriptEntry[] {
     return transcript(this.#sql, this.#row().leaf);
+  }
+
+  lines(): Json[] {
+    return harnessLines(this.#sql, this.cid);
   }
 
   blob(sha256: string): Uint8Array | undefined {

@@ -5,6 +5,7 @@
 
 import type { EntryData, Kind } from "@lichen/wire";
 import type { HarnessState } from "../engine/port.ts";
+import type { EntryRow } from "../log/entry-log.ts";
 import type { Sql } from "../store/sql.ts";
 
 export const harnessTables: readonly string[] = [
@@ -32,21 +33,19 @@ export function harnessState(sql: Sql, sid: number): HarnessState {
 
 /** What an entry says of the harness, into the table. */
 export function noteHarness(sql: Sql, sid: number, kind: Kind, data: unknown): void {
-  switch (kind) {
-    case "harness.conversation":
-      return write(sql, sid, "conversation", JSON.stringify(data));
-    case "conversation.started":
-      sql.run("update harness set conversation = null where sid = ?", sid);
-      return;
-    case "harness.process":
-      return write(sql, sid, "process", JSON.stringify(data));
-    case "harness.stopped":
-      return write(sql, sid, "process", null);
-    default:
-  }
+  if (kind === "harness.conversation") write(sql, sid, "conversation", JSON.stringify(data));
+  else if (kind === "harness.process") write(sql, sid, "process", JSON.stringify(data));
+  else if (kind === "harness.stopped") write(sql, sid, "process", null);
+  else if (kind === "conversation.started")
+    sql.run("update harness set conversation = null where sid = ?", sid);
 }
 
-function write(sql: Sql, sid: number, column: "conversation" | "process", value: string | null) {
+function write(
+  sql: Sql,
+  sid: number,
+  column: "conversation" | "process",
+  value: string | null,
+): void {
   sql.run(
     `insert into harness (sid, ${column}) values (?, ?) on conflict (sid) do update set ${column} = excluded.${column}`,
     sid,
@@ -62,22 +61,48 @@ export function insertEvent(sql: Sql, sid: number, n: number, eid: number): void
   sql.run("insert into event values (?, ?, ?)", sid, n, eid);
 }
 
-/** The row keys of events after number `after`, in order. */
+/** Entries that are events after number `after`, in order. */
 export function eventsAfter(
   sql: Sql,
   sid: number,
   after: number,
   limit: number,
-): { n: number; eid: number }[] {
+): (EntryRow & { readonly n: number })[] {
   return sql.all(
-    "select n, eid from event where sid = ? and n > ? order by n limit ?",
+    `select event.n, entry.* from event join entry on entry.eid = event.eid
+     where event.sid = ? and event.n > ? order by event.n limit ?`,
     sid,
     after,
     limit,
   );
 }
 
+/** How many events the session has up to the entry at `eid`; of `events` in all, and `behind` entries after that one. */
+export function eventsUpTo(
+  sql: Sql,
+  sid: number,
+  eid: number,
+  { events, behind }: { readonly events: number; readonly behind: number },
+): number {
+  const [row] = sql.all<{ n: number }>(
+    "select n from event where sid = ? and n >= ? and eid <= ? order by n desc limit 1",
+    sid,
+    events - behind,
+    eid,
+  );
+  return row?.n ?? 0;
+}
+
+/** One slice of forgetting a session's numbers; false when there are none left. */
+export function dropEvents(sql: Sql, sid: number, budget: number): boolean {
+  return (
+    sql.all(
+      `delete from event where (sid, n) in (select sid, n from event where sid = ? limit ${budget}) returning 1`,
+      sid,
+    ).length > 0
+  );
+}
+
 export function dropHarness(sql: Sql, sid: number): void {
   sql.run("delete from harness where sid = ?", sid);
-  sql.run("delete from event where sid = ?", sid);
 }

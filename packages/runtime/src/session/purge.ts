@@ -8,6 +8,7 @@ import type { Ground } from "../store/ground.ts";
 import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import { dropGrants } from "./grant-table.ts";
+import { dropEvents, dropHarness } from "./harness-table.ts";
 
 const rowsPerSlice = 200;
 /** Of half a MiB each. */
@@ -18,8 +19,10 @@ export function purgeSlice({ sql }: Ground): boolean {
   for (const { sid } of deletedUnneeded(sql)) {
     if (dropSession(sql, sid)) return true;
     if (dropSessionBlobs(sql, sid)) return true;
+    if (dropEvents(sql, sid, rowsPerSlice)) return true;
     if (dropRows(sql, sid)) return true;
     dropGrants(sql, sid);
+    dropHarness(sql, sid);
     sql.run("update session set deleted = 2 where sid = ?", sid);
     return true;
   }

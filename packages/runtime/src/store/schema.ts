@@ -5,10 +5,12 @@
 
 import { Fault } from "@lichen/wire";
 import { capabilityTables } from "../capability/capability-tables.ts";
+import { outsideIndex } from "../queue/command-table.ts";
 import { blobTables } from "../log/blob.ts";
 import { searchTables } from "../log/search.ts";
 import { programTables } from "../run/program-table.ts";
 import { grantTables } from "../session/grant-table.ts";
+import { keptColumns } from "../session/agent-table.ts";
 import { harnessTables } from "../session/harness-table.ts";
 import type { Sql } from "./sql.ts";
 
@@ -59,7 +61,7 @@ const tables = [
 const steps: readonly (readonly string[])[] = [
   [...tables, ...blobTables, ...searchTables],
   [...capabilityTables, ...programTables, ...grantTables],
-  [...harnessTables],
+  [...harnessTables, ...keptColumns, ...outsideIndex],
 ];
 
 /** Makes or migrates the tables, in one transaction. Refuses a store of a newer schema untouched. */

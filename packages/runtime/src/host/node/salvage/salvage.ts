@@ -197,7 +197,12 @@ class Copying implements Lineage {
 
   run(): SalvageReport {
     for (const [aid, { name, createdAt }] of this.#identities.agents)
-      this.#sql.run("insert or ignore into agent values (?, ?, ?)", aid, name, createdAt);
+      this.#sql.run(
+        "insert or ignore into agent (aid, name, created_at) values (?, ?, ?)",
+        aid,
+        name,
+        createdAt,
+      );
     // A session that was forked is younger than the one it was forked from.
     const sessions = this.#found
       .sids()
