@@ -4,6 +4,7 @@ export {
   type HarnessCaps,
   Harnesses,
   type Places,
+  type ToClaudeLine,
 } from "./harnesses/harness.ts";
 export {
   harnessEnvironment,
@@ -11,4 +12,18 @@ export {
   isProviderVariable,
 } from "./harnesses/environment.ts";
 export { commandOf, findProgram, programFolders } from "./harnesses/find-program.ts";
+export { onlySession } from "./harnesses/late-engine.ts";
+export { type Machine, type MachineOptions, openMachine } from "./open-machine.ts";
+export {
+  type Ask,
+  type Deed,
+  type DoorEnv,
+  machineRoute,
+  refusedAs,
+  type SessionAsk,
+  sessionRoute,
+} from "./routes/route.ts";
+export type { MachineSessionInfo } from "./sessions/info.ts";
+export { type MachineSessions, type NewSession } from "./sessions/machine-sessions.ts";
+export type { PromptAnswer, Seat, SettingsPatch } from "./sessions/seat.ts";
 export { isDirectory, makeDirectory, placeOf, SessionName } from "./sessions/session-name.ts";

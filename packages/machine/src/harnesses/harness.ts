@@ -18,6 +18,8 @@ export type Found =
   | { readonly command: readonly string[]; readonly missing?: never }
   | { readonly command?: never; readonly missing: string };
 
+export type ToClaudeLine = (line: Json) => Json;
+
 export interface Harness {
   /** `claude`, `pi`, `acp`. */
   readonly name: string;
@@ -26,6 +28,8 @@ export interface Harness {
   readonly caps: HarnessCaps;
   /** What its engine can do while its program is not found. */
   readonly can: EngineAbilities;
+  /** It takes a message into the turn in hand. */
+  readonly folds: boolean;
   /** It has no program of its own: each session names the command that it drives. */
   readonly takesCommand?: boolean;
   /** Looks for the program now. `command` is the session's own, where it has one. */
@@ -33,8 +37,8 @@ export interface Harness {
   /** Whether its processes get this variable of the machine's environment. */
   takesVariable(name: string): boolean;
   open(options: HarnessOptions): HarnessEngine;
-  /** One line of the harness as the stream-json that clients know; that of Claude Code is itself. */
-  toClaudeLine(line: Json): Json;
+  /** One line of the harness as the stream-json that clients know; left out where its lines are that already. */
+  readonly toClaudeLine?: ToClaudeLine;
 }
 
 /** Where programs and homes are looked for. */

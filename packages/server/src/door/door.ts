@@ -49,6 +49,19 @@ export interface DoorOptions extends NameOptions {
   readonly features: readonly string[];
   readonly platform: Pick<Platform, "now" | "after">;
   readonly log: BugLog;
+  readonly mounts?: readonly Mount[];
+}
+
+/** Routes of another room, behind this door's guard and credentials. */
+export interface Mount {
+  /** The first segment of all its paths. */
+  readonly prefix: string;
+  /** Answers a request of somebody who is known; what it throws is answered as everywhere. */
+  run(request: Request, principal: Principal): Response | Promise<Response>;
+  /** The form in which its clients read refusals, where it has one of its own. */
+  refuse?(fault: Fault): Response;
+  /** The door goes down: its streams end. */
+  drain(): void;
 }
 
 export interface Door {
@@ -70,7 +83,7 @@ export function createDoor(options: DoorOptions): Door {
 
   /** Runs a route's own part inside what is common to all: the guard before, the one table of refusals after. */
   const enter =
-    (run: (request: Request) => Response | Promise<Response>) =>
+    (run: (request: Request) => Response | Promise<Response>, refuse?: Mount["refuse"]) =>
     async (context: Context): Promise<Response> => {
       const request = context.req.raw;
       try {
@@ -78,7 +91,7 @@ export function createDoor(options: DoorOptions): Door {
         const answer = await run(request);
         return request.method === "HEAD" ? withoutBody(answer) : answer;
       } catch (error) {
-        return answerThrown(error, request, options.log);
+        return answerThrown(error, request, options.log, refuse);
       }
     };
 
@@ -210,6 +223,14 @@ export function createDoor(options: DoorOptions): Door {
     );
   });
   for (const route of [...sessionRoutesTable, ...capabilityRoutesTable]) agentRoute(route);
+  for (const mount of options.mounts ?? []) {
+    const answer = enter(
+      async (request) => mount.run(request, (await admit(request)).principal),
+      (fault) => mount.refuse?.(fault) ?? refusal(fault),
+    );
+    app.all(`/${mount.prefix}`, answer);
+    app.all(`/${mount.prefix}/*`, answer);
+  }
   app.notFound(
     enter(async (request) => {
       await admit(request);
@@ -225,6 +246,7 @@ export function createDoor(options: DoorOptions): Door {
     drain: () => {
       isDraining = true;
       streams.drain();
+      for (const mount of options.mounts ?? []) mount.drain();
     },
   };
 }

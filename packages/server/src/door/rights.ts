@@ -7,8 +7,8 @@ import { Fault } from "@lichen/wire";
 
 /** Who a request comes from. */
 export type Principal =
-  /** The owner's token, or a device paired as the owner's. */
-  | { readonly kind: "owner" }
+  /** The owner's token, or a device paired as the owner's: then `name` is the device's. */
+  | { readonly kind: "owner"; readonly name?: string }
   /** Reads everything, changes nothing. */
   | { readonly kind: "viewer" }
   /** A process of one session, with a credential of its own. */

@@ -2,7 +2,7 @@
 
 import type { Platform } from "@lichen/runtime";
 import type { BugLog } from "../door/answer.ts";
-import { createDoor, type Door, type DoorOwner } from "../door/door.ts";
+import { createDoor, type Door, type DoorOwner, type Mount } from "../door/door.ts";
 import { drainHost } from "./drain.ts";
 import { writeHostFile } from "./host-file.ts";
 import { type Served, serveHost } from "./serve.ts";
@@ -20,6 +20,8 @@ export interface ListenOptions {
   readonly bind?: string;
   readonly publicUrl?: string;
   readonly allowedHosts?: readonly string[];
+  /** Routes of other rooms on the same listener. */
+  readonly mounts?: readonly Mount[];
   /** Closes the owner and its store. */
   readonly close: (options: { patienceMs: number }) => Promise<void>;
 }
@@ -51,6 +53,7 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     boundTo: () => addresses,
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
+    ...(options.mounts === undefined ? {} : { mounts: options.mounts }),
   });
   const served = await serveHost({
     fetch: door.app.fetch,
