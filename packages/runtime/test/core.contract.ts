@@ -18,6 +18,7 @@ import { eagerContract } from "./eager.contract.ts";
 import { hostStreamContract } from "./host-stream.contract.ts";
 import { harnessContract } from "./harness.contract.ts";
 import { outsideContract } from "./outside.contract.ts";
+import { keptAgentsContract } from "./kept-agents.contract.ts";
 import { directoryContract } from "./directory.contract.ts";
 import { treeContract } from "./tree.contract.ts";
 import type { WithSql } from "./sql.contract.ts";
@@ -47,6 +48,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   hostStreamContract(host, withSql);
   harnessContract(host, withSql);
   outsideContract(host, withSql);
+  keptAgentsContract(host, withSql);
   directoryContract(host, withSql);
   treeContract(host, withSql);
   modelsContract(host, withSql);

@@ -92,6 +92,16 @@ export function writeEngine(sql: Sql, aid: number, engine: string): void {
   sql.run("update agent set engine = ?, revision = revision + 1 where aid = ?", engine, aid);
 }
 
+/** Removed agents of which request ids are left. No name of an agent begins with a dash. */
+export function buriedAgents(sql: Sql): number[] {
+  return sql
+    .all<{ aid: number }>(
+      `select aid from agent where name >= '-' and name < '.'
+       and exists (select 1 from request where request.aid = agent.aid)`,
+    )
+    .map((it) => it.aid);
+}
+
 /** The row of an agent that is no more: no agent can have this name. */
 export function buryAgent(sql: Sql, aid: number): void {
   sql.run(
