@@ -16,6 +16,7 @@ const mayImport: Record<string, readonly string[]> = {
     "@lichen/capability",
     "@lichen/runtime",
     "@lichen/wire",
+    "@agentclientprotocol/sdk",
     "quickjs-wasi",
     "@earendil-works/pi-ai",
     "@earendil-works/pi-agent-core",

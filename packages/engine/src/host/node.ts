@@ -5,6 +5,7 @@ export {
   codingToolNames,
   createCodingTools,
 } from "../tools/host/coding-tools.ts";
+export { type AcpEngine, createAcpEngine } from "../acp/engine.ts";
 export {
   createQuickJsExecutor,
   type QuickJsExecutor,
