@@ -2,7 +2,14 @@
 //
 //   MA10  Every numbered entry is one event of that number; what it holds is the entry's, under other names.
 
-import { type Entry, type Json, type JsonObject, known, type Text } from "@lichen/wire";
+import {
+  type Entry,
+  type EntryData,
+  type Json,
+  type JsonObject,
+  known,
+  type Text,
+} from "@lichen/wire";
 
 /** An event as clients get it. `data` may still hold references to what was put aside. */
 export interface MachineEvent {
@@ -43,37 +50,30 @@ interface Content {
 
 function content(recorded: Entry, line: (line: Json) => Json): Content {
   const entry = known(recorded);
-  switch (entry?.kind) {
-    case "harness.line":
-      return { kind: "claude", data: objectOf(line(entry.data.line)) };
-    case "message.user":
-      return { kind: "message", data: messageOf(recorded, entry.data.text) };
-    case "approval.answered": {
-      const { approvalId, prompt, allow, message, answers } = entry.data;
-      return {
-        kind: "answer",
-        data: {
-          prompt: prompt ?? approvalId,
-          allow,
-          message: message === undefined ? "" : json(message),
-          ...(answers === undefined ? {} : { answers }),
-        },
-      };
-    }
-    case "harness.stopped":
-      return { kind: "stopped", data: { reason: entry.data.reason } };
-    case "harness.restarted":
-      return { kind: "restarted", data: {} };
-    case "conversation.started":
-      return { kind: "new_conversation", data: {} };
-    case "setting":
-      return { kind: "setting", data: entry.data.settings };
-    case "renamed":
-      return { kind: "renamed", data: { from: entry.data.from, to: entry.data.to } };
-    default:
-      // A kind that a newer version numbers is shown as it is.
-      return { kind: recorded.kind, data: recorded.data };
-  }
+  if (entry?.kind === "harness.line")
+    return { kind: "claude", data: objectOf(line(entry.data.line)) };
+  if (entry?.kind === "message.user")
+    return { kind: "message", data: messageOf(recorded, entry.data.text) };
+  if (entry?.kind === "approval.answered") return { kind: "answer", data: answerOf(entry.data) };
+  if (entry?.kind === "harness.stopped")
+    return { kind: "stopped", data: { reason: entry.data.reason } };
+  if (entry?.kind === "harness.restarted") return { kind: "restarted", data: {} };
+  if (entry?.kind === "conversation.started") return { kind: "new_conversation", data: {} };
+  if (entry?.kind === "setting") return { kind: "setting", data: entry.data.settings };
+  if (entry?.kind === "renamed")
+    return { kind: "renamed", data: { from: entry.data.from, to: entry.data.to } };
+  // A kind that a newer version numbers is shown as it is.
+  return { kind: recorded.kind, data: recorded.data };
+}
+
+function answerOf(answer: EntryData["approval.answered"]): JsonObject {
+  const { approvalId, prompt, allow, message, answers } = answer;
+  return {
+    prompt: prompt ?? approvalId,
+    allow,
+    message: message === undefined ? "" : json(message),
+    ...(answers === undefined ? {} : { answers }),
+  };
 }
 
 /** What nobody sent under a request id was said inside the harness. */

@@ -22,19 +22,14 @@ const synthetic = "<synthetic>";
 
 export function factsOf(line: Json): LineFacts {
   const fields = objectIn(line);
-  switch (fields["type"]) {
-    case "system":
-      return fields["subtype"] === "init" ? { ...nothing, ...modelIn(fields["model"]) } : nothing;
-    case "assistant":
-      // What a sub-agent says is not the conversation's own.
-      return (fields["parent_tool_use_id"] ?? null) === null
-        ? ofMessage(fields["message"])
-        : nothing;
-    case "result":
-      return { ...nothing, ...windowIn(objectIn(fields["modelUsage"])) };
-    default:
-      return nothing;
-  }
+  const { type } = fields;
+  if (type === "system" && fields["subtype"] === "init")
+    return { ...nothing, ...modelIn(fields["model"]) };
+  // What a sub-agent says is not the conversation's own.
+  if (type === "assistant" && (fields["parent_tool_use_id"] ?? null) === null)
+    return ofMessage(fields["message"]);
+  if (type === "result") return { ...nothing, ...windowIn(objectIn(fields["modelUsage"])) };
+  return nothing;
 }
 
 function ofMessage(value: Json | undefined): LineFacts {
@@ -100,7 +95,14 @@ export function oneLine(text: string, count: number): string {
   const flat = cut(text, count * 8)
     .replace(/\s+/g, " ")
     .trim();
-  return [...flat].slice(0, count).join("");
+  return charactersOf(flat, count);
+}
+
+/** The first `count` characters: no pair of units is torn. */
+export function charactersOf(text: string, count: number): string {
+  return Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join("");
 }
 
 export function objectIn(value: Json | undefined): JsonObject {

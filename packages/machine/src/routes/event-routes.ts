@@ -41,8 +41,8 @@ export function eventRoutes({ sessions, streams, platform }: EventRoutesOptions)
       stream,
       after,
       at: { epoch: info.epoch, head: info.head, events: newest },
-      now: platform.now,
-      report: platform.report,
+      now: () => platform.now(),
+      report: (error) => platform.report(error),
       line: harness.toClaudeLine,
       mark,
     });

@@ -23,7 +23,7 @@ export interface MachineAppOptions {
 /** What a door mounts for `/v1/…`. */
 export function createMachineMount(options: MachineAppOptions): Mount {
   const { sessions, harnesses, platform, more = [] } = options;
-  const streams = new Streams(platform.after, { beat: "keepalive" });
+  const streams = new Streams((ms, wake) => platform.after(ms, wake), { beat: "keepalive" });
   const app = new Hono<DoorEnv>({ getPath: (request) => pathOf(request.url) });
   for (const router of [
     sessionRoutes(sessions),

@@ -31,7 +31,7 @@ export interface Ask {
   /** The device that asks; undefined for this machine itself. */
   readonly by?: string;
   /** A name of the path, decoded. */
-  name(parameter: string): string;
+  readonly name: (parameter: string) => string;
 }
 
 /** One request about a session that is there and that the caller may see. */

@@ -148,23 +148,17 @@ export class Board {
     this.#info = projectSession(this.#info, recorded);
     if (isEvent) this.#look(recorded);
     const entry = known(recorded);
-    switch (entry?.kind) {
-      case "run.started":
-        this.#running = entry.commandId;
-        break;
-      case "run.settled":
-        if (this.#running === entry.commandId) this.#running = undefined;
-        break;
-      case "approval.asked":
-        this.#waiting.set(entry.data.approvalId, approvalOf(entry));
-        break;
-      case "approval.answered":
-      case "approval.withdrawn":
-      case "approval.expired":
-        this.#decide(entry.data.approvalId);
-        break;
-      default:
-    }
+    if (entry?.kind === "run.started") this.#running = entry.commandId;
+    if (entry?.kind === "run.settled" && this.#running === entry.commandId)
+      this.#running = undefined;
+    if (entry?.kind === "approval.asked")
+      this.#waiting.set(entry.data.approvalId, approvalOf(entry));
+    if (
+      entry?.kind === "approval.answered" ||
+      entry?.kind === "approval.withdrawn" ||
+      entry?.kind === "approval.expired"
+    )
+      this.#decide(entry.data.approvalId);
     for (const wake of this.#asked) wake();
   }
 

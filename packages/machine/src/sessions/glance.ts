@@ -3,7 +3,7 @@
 //   MA11  What sub-agents say, and messages that a harness made up by itself, are not taken for the conversation's own.
 
 import { type Entry, type Json, known } from "@lichen/wire";
-import { factsOf, gistOf, oneLine } from "../events/lines.ts";
+import { charactersOf, factsOf, gistOf, oneLine } from "../events/lines.ts";
 import { wholeOf, type ReadBlob } from "../events/whole.ts";
 
 export interface Glance {
@@ -75,11 +75,7 @@ export async function glanceAfter(
   const last = texts.at(-1);
   return {
     ...glance,
-    ...(last === undefined
-      ? {}
-      : {
-          preview: [...last.slice(0, 2 * previewCharacters)].slice(0, previewCharacters).join(""),
-        }),
+    ...(last === undefined ? {} : { preview: charactersOf(last, previewCharacters) }),
     ...(model === undefined ? {} : { model }),
     ...(contextUsed === undefined ? {} : { contextUsed }),
     contextWindow: Math.max(before.contextWindow, contextWindow ?? 0),

@@ -49,7 +49,9 @@ export class MachineSessions {
   /** Opens every coding agent that the store keeps. One that cannot be opened is told of and left out. */
   async open(): Promise<void> {
     const { owner, platform } = this.#house;
-    const opening = owner.kept().map((kept) => this.#reopen(kept).catch(platform.report));
+    const opening = owner
+      .kept()
+      .map((kept) => this.#reopen(kept).catch((error: unknown) => platform.report(error)));
     await Promise.all(opening);
   }
 

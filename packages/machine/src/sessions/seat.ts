@@ -91,7 +91,10 @@ export class Seat {
         autoApprove: this.#settings.auto_approve,
         keepRunning: this.#settings.keep_running,
       }),
-      clock: { now: () => house.platform.now(), after: house.platform.after },
+      clock: {
+        now: () => house.platform.now(),
+        after: (ms, wake) => house.platform.after(ms, wake),
+      },
       report: (error) => house.platform.report(error),
       ...(house.wall === undefined ? {} : { wall: house.wall }),
     });
