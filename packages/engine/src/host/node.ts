@@ -11,6 +11,7 @@ export {
   type QuickJsExecutor,
   type QuickJsExecutorOptions,
 } from "../execute/host/quickjs-executor.ts";
+export { createPiEngine } from "../pi/host/create.ts";
 export { Guard } from "../tools/host/guard.ts";
 export { standsForNothing, sweepPlaceholders } from "../tools/host/placeholders.ts";
 export { openSandbox, type Sandbox, type SandboxOptions } from "../tools/host/sandbox.ts";
