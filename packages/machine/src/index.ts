@@ -25,5 +25,5 @@ export {
 } from "./routes/route.ts";
 export type { MachineSessionInfo } from "./sessions/info.ts";
 export { type MachineSessions, type NewSession } from "./sessions/machine-sessions.ts";
-export type { PromptAnswer, Seat, SettingsPatch } from "./sessions/seat.ts";
+export type { PromptAnswer, Seat, SettingsPatch, Wall } from "./sessions/seat.ts";
 export { isDirectory, makeDirectory, placeOf, SessionName } from "./sessions/session-name.ts";

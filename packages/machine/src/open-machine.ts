@@ -1,7 +1,6 @@
 // A machine: one state directory, its store, and the coding agents that are kept in it, behind a mount for a door.
 
 import { join } from "node:path";
-import type { HarnessOptions } from "@lichen/engine";
 import type { Owner, Platform } from "@lichen/runtime";
 import { nodePlatform } from "@lichen/runtime/node";
 import type { Mount } from "@lichen/server/door";
@@ -11,13 +10,14 @@ import { type Harness, Harnesses, type Places } from "./harnesses/harness.ts";
 import type { DoorEnv } from "./routes/route.ts";
 import { createMachineMount } from "./routes/machine-app.ts";
 import { MachineSessions } from "./sessions/machine-sessions.ts";
+import type { Wall } from "./sessions/seat.ts";
 
 export interface MachineOptions extends Places {
   readonly stateDir: string;
   /** The coding agents that it can run sessions of, in the order in which they are offered. */
   readonly harnesses: readonly Harness[];
   /** Puts an agent's processes behind this machine's wall. */
-  readonly wall?: HarnessOptions["wall"];
+  readonly wall?: Wall;
   /** Commands that run at once; 256 unless told otherwise. */
   readonly capacity?: number;
   readonly approvalTtlMs?: number;

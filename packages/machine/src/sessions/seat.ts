@@ -13,12 +13,19 @@ import { Board } from "./board.ts";
 import { laterFields, type MachineSessionInfo, stateOf } from "./info.ts";
 import type { SessionSettings } from "./settings.ts";
 
+/** Puts the processes of a session behind the machine's wall; undefined where it has none. */
+export type Wall = (session: {
+  readonly id: string;
+  readonly dir: string;
+  readonly harness: string;
+}) => HarnessOptions["wall"];
+
 /** What all seats of a machine share. */
 export interface SeatHouse {
   readonly owner: Owner;
   readonly platform: Platform;
   readonly harnesses: Harnesses;
-  readonly wall?: HarnessOptions["wall"];
+  readonly wall?: Wall;
   /** Told of a session that was deleted by another door. */
   gone(seat: Seat): void;
 }
@@ -81,6 +88,7 @@ export class Seat {
     this.#house = house;
     this.#settings = it.settings;
     this.#isAutoApproving = it.settings.auto_approve;
+    const wall = house.wall?.({ id: it.id, dir: it.settings.dir, harness: it.harness.name });
     this.engine = new LateEngine({
       id: it.id,
       harness: it.harness,
@@ -96,7 +104,7 @@ export class Seat {
         after: (ms, wake) => house.platform.after(ms, wake),
       },
       report: (error) => house.platform.report(error),
-      ...(house.wall === undefined ? {} : { wall: house.wall }),
+      ...(wall === undefined ? {} : { wall }),
     });
   }
 
@@ -246,8 +254,12 @@ export class Seat {
           `Session ${this.name} is at work or has messages waiting: interrupt it, or wait, and try again.`,
           { retryable: true },
         );
+      const end = (): Promise<void> =>
+        this.#within(this.engine.newConversation(), "end its conversation");
+      // Ended first, so that no message of the new conversation reaches the process of the old one.
+      await end();
       await this.session.restart();
-      await this.#within(this.engine.newConversation(), "begin a new conversation");
+      if (this.engine.standing().isRunning) await end();
     });
   }
 
