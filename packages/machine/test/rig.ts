@@ -167,6 +167,7 @@ export class EventReader implements AsyncDisposable {
   /** All that came, as it came. */
   received = "";
   comments: string[] = [];
+  readonly #decoder = new TextDecoder();
   #rest = "";
   #events: TestEvent[] = [];
   #isOver = false;
@@ -225,9 +226,11 @@ export class EventReader implements AsyncDisposable {
       this.#isOver = true;
       return;
     }
-    const text = new TextDecoder().decode(value, { stream: false });
+    const text = this.#decoder.decode(value, { stream: true });
     this.received += text;
+    const isWhole = `${this.#rest.at(-1) ?? ""}${text}`.includes("\n\n");
     this.#rest += text;
+    if (!isWhole) return;
     const blocks = this.#rest.split("\n\n");
     this.#rest = blocks.pop() ?? "";
     for (const block of blocks) {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { HarnessEngine, HarnessOptions } from "@lichen/engine";
-import type { Connection, Draft, Run, Work } from "@lichen/runtime";
+import type { Connection, Draft, EngineHost, Run, Work } from "@lichen/runtime";
 import { type EngineScript, scriptedEngine } from "@lichen/runtime/testing";
 import type { Json } from "@lichen/wire";
 import type { Found, Harness, ToClaudeLine } from "../src/index.ts";
@@ -17,6 +17,8 @@ export interface ScriptedOptions {
   readonly toClaudeLine?: ToClaudeLine;
   /** What a stuck driver never settles. */
   readonly hangs?: readonly ("restart" | "settingsChanged" | "newConversation" | "close")[];
+  /** Lends what the machine lends a driver. */
+  readonly opened?: (host: EngineHost) => void;
   readonly told?: (what: string, options: HarnessOptions) => void;
   /** Refuses a change of settings. */
   readonly deaf?: () => boolean;
@@ -85,6 +87,7 @@ class ScriptedDriver implements HarnessEngine {
   }
 
   open(...[session, host]: Parameters<HarnessEngine["open"]>): Connection {
+    this.#options.opened?.(host);
     const inner = this.#engine.open(session, host);
     const { hangs = [], told } = this.#options;
     return {
@@ -97,9 +100,6 @@ class ScriptedDriver implements HarnessEngine {
       close: async () => {
         if (hangs.includes("close")) await never;
         await this.#stop();
-        await host.record([{ kind: "harness.stopped", data: { reason: "finished" } }]).catch(() => {
-          // Its session is gone.
-        });
       },
     };
   }
