@@ -2,6 +2,7 @@
 
 import type { Platform } from "@lichen/runtime";
 import type { BugLog } from "../door/answer.ts";
+import type { Visitors } from "../door/credentials.ts";
 import { createDoor, type Door, type DoorOwner, type Mount } from "../door/door.ts";
 import { drainHost } from "./drain.ts";
 import { writeHostFile } from "./host-file.ts";
@@ -22,6 +23,10 @@ export interface ListenOptions {
   readonly allowedHosts?: readonly string[];
   /** Routes of other rooms on the same listener. */
   readonly mounts?: readonly Mount[];
+  /** Who may come in beside the holders of tokens. */
+  readonly visitors?: Visitors;
+  /** The `host:port` pairs of further listeners for the same door, as they come and go. */
+  readonly listensToo?: () => Iterable<string>;
   /** Closes the owner and its store. */
   readonly close: (options: { patienceMs: number }) => Promise<void>;
 }
@@ -39,7 +44,7 @@ export interface Listening {
 }
 
 export async function listenHost(options: ListenOptions): Promise<Listening> {
-  const { owner, stateDir, platform, log, publicUrl, allowedHosts } = options;
+  const { owner, stateDir, platform, log, publicUrl, allowedHosts, listensToo } = options;
   const tokens = new HostTokens(stateDir, platform.now);
   let names: ReadonlySet<string> = new Set();
   let addresses: ReadonlySet<string> = new Set();
@@ -49,8 +54,9 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     features: options.features ?? [],
     platform,
     log,
-    listensAs: () => names,
-    boundTo: () => addresses,
+    listensAs: () => (listensToo ? [...names, ...listensToo()] : names),
+    boundTo: () => (listensToo ? [...addresses, ...listensToo()] : addresses),
+    ...(options.visitors === undefined ? {} : { visitors: options.visitors }),
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
     ...(options.mounts === undefined ? {} : { mounts: options.mounts }),

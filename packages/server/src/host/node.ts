@@ -29,5 +29,6 @@ export { challengeHost, type Connection, connectHost, readHostFile } from "./hos
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
 export { openStore, type OpenStore, type StoreOptions } from "./open-store.ts";
 export { portHolder } from "./port-holder.ts";
+export { createDoorServer, defaultPort, type DoorFetch, type Served, serveHost } from "./serve.ts";
 export { credentialsPath, hostsDir, liesIn, makeStateDir, realPlace } from "./state-dir.ts";
 export { ownerTokenPath } from "./token.ts";
