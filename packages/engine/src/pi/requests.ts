@@ -5,6 +5,7 @@ import type { HarnessProcess } from "../harness/process.ts";
 import { type PiResponse, textAt } from "./codec.ts";
 
 const answerMs = 60_000;
+const endMs = 5_000;
 
 export interface RequestsOptions {
   after(ms: number, wake: () => void): () => void;
@@ -14,6 +15,8 @@ export class Requests {
   readonly #options: RequestsOptions;
   readonly #open = new Map<string, PromiseWithResolvers<PiResponse>>();
   #process: HarnessProcess | undefined;
+  /** Why the process ended, once it has. */
+  #ended = Promise.withResolvers<string>();
   #count = 0;
 
   constructor(options: RequestsOptions) {
@@ -22,11 +25,13 @@ export class Requests {
 
   begin(process: HarnessProcess): void {
     this.#process = process;
+    this.#ended = Promise.withResolvers();
   }
 
   /** The process is gone: whoever waits for an answer gets none. */
   end(reason: string): void {
     this.#process = undefined;
+    this.#ended.resolve(reason);
     for (const { reject } of this.#open.values()) reject(gone(reason));
     this.#open.clear();
   }
@@ -36,14 +41,28 @@ export class Requests {
   }
 
   async tell(line: JsonObject): Promise<void> {
-    if (!this.#process) throw gone("it does not run");
-    await this.#process.write(line);
+    if (!this.#process) throw gone("it has not been started");
+    try {
+      await this.#process.write(line);
+    } catch {
+      throw gone(await this.#why());
+    }
+  }
+
+  /** What listens no more has ended, or is about to. */
+  #why(): Promise<string> {
+    const late = new Promise<string>((resolve) => {
+      this.#options.after(endMs, () => resolve("it listens no more"));
+    });
+    return Promise.race([this.#ended.promise, late]);
   }
 
   /** Rejects (`unavailable`) where the process goes before its answer, or has none for a minute. */
   async ask(command: JsonObject): Promise<PiResponse> {
     const id = this.newId();
     const answer = Promise.withResolvers<PiResponse>();
+    // Who asks may hear of the process's end before this does.
+    answer.promise.catch(() => {});
     this.#open.set(id, answer);
     const cancel = this.#options.after(answerMs, () =>
       answer.reject(
@@ -68,5 +87,5 @@ export class Requests {
 }
 
 function gone(reason: string): Fault {
-  return new Fault("unavailable", `pi's process is gone: ${reason}.`);
+  return new Fault("unavailable", `pi does not run: ${reason}.`);
 }

@@ -314,8 +314,8 @@ export class Turn {
       case "handled":
         return this.#isFree() ? this.#handled(line) : undefined;
       case "refused":
-        if (!message.isNote) this.dropped.push(message.text);
         if (this.#isFree()) return { how: "refused", words: response.error };
+        if (!message.isNote) this.dropped.push(message.text);
         await this.recorder.lines(line);
         return;
       case "queued":

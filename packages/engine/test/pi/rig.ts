@@ -18,15 +18,18 @@ import type {
 import type { HarnessEngine, HarnessSettings } from "../../src/index.ts";
 import { createPiEngine } from "../../src/pi/host/create.ts";
 import {
+  type Script,
   type ScriptedProvider,
   startScriptedProvider,
-  type Step,
 } from "../../src/testing/index.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 
+/** The real one. */
+export const pi = join(root, "test/harnesses/node_modules/.bin/pi");
+
 export interface RigOptions {
-  readonly script?: readonly Step[];
+  readonly script?: Script;
   /** Source of an extension that pi loads. */
   readonly extension?: string;
   /** More files below pi's own folder. */
@@ -35,6 +38,10 @@ export interface RigOptions {
   readonly settings?: JsonObject;
   readonly args?: readonly string[];
   readonly harness?: () => HarnessSettings;
+  /** Works in the folder before the rig's host begins. */
+  readonly inherits?: (folder: string, url: string) => Promise<void>;
+  /** Instead of the real pi. */
+  readonly command?: readonly string[];
 }
 
 export interface Rig {
@@ -97,7 +104,7 @@ export function engineIn(
   const platform = nodePlatform({ report: options.report });
   return createPiEngine({
     dir: join(folder, "work"),
-    command: [join(root, "test/harnesses/node_modules/.bin/pi")],
+    command: options.command ?? [pi],
     env: {
       PATH: [join(root, "node_modules/.bin"), process.env["PATH"] ?? ""].join(delimiter),
       HOME: folder,
@@ -115,6 +122,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "lichen-pi-")));
   const provider = await startScriptedProvider({ script: options.script ?? [], rules: "none" });
   await furnish(folder, provider.url, options);
+  await options.inherits?.(folder, provider.url);
   const reported: unknown[] = [];
   let requests = 0;
   let store: SqlFile;
@@ -170,6 +178,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     owner = openOwner({ sql: store.sql, platform: nodePlatform({ report }) });
     rig.engine = engineIn(folder, { ...options, report });
     agent = await owner.attach({ agent: "tester", engine: rig.engine });
+    await agent.create({ requestId: "session", session: "s" });
     rig.session = agent.session("s");
   };
   const shut = async (): Promise<void> => {
