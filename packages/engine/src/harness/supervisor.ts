@@ -17,7 +17,7 @@ import type { HarnessProcess, ProcessEnding, ProcessHost } from "./process.ts";
 /** What a driver tells its supervisor, and is told. */
 export interface HarnessDriver {
   /** The arguments after the command, and what the environment has beside the options', for a start now. */
-  start(): { readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
+  start(): HarnessStart | Promise<HarnessStart>;
   /** Says hello to a process that has just begun; settles when it takes messages. A rejection ends the process. */
   greet(process: HarnessProcess): Promise<void>;
   line(value: Json): void;
@@ -28,6 +28,11 @@ export interface HarnessDriver {
   ended(gone: Gone): Promise<void>;
   /** Whether something is in hand, or a person is waited for. */
   isBusy(): boolean;
+}
+
+export interface HarnessStart {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Gone extends ProcessEnding {
@@ -60,6 +65,7 @@ export class Supervisor {
   /** Settles when the process is gone and the log says so. */
   #gone: Promise<void> = Promise.resolve();
   #restarting: Promise<void> | undefined;
+  #former: Promise<void> | undefined;
   #whyAsked: string | undefined;
   #isClosed = false;
   #lastUsedAt: number | undefined;
@@ -172,7 +178,7 @@ export class Supervisor {
     const { options, driver, processes, session } = this.#it;
     try {
       await this.#endFormer();
-      const { args, env } = driver.start();
+      const { args, env } = await driver.start();
       const started = await processes.launch({
         argv: [...options.command, ...args],
         dir: options.dir,
@@ -199,8 +205,20 @@ export class Supervisor {
     return this.#process;
   }
 
-  /** Ends what an earlier host left running. */
-  async #endFormer(): Promise<void> {
+  /** Ends what an earlier host left running, where this one has started nothing yet; settles when it is gone. */
+  async endFormer(): Promise<void> {
+    if (this.#state === "absent") await this.#endFormer();
+    else await this.#former;
+  }
+
+  #endFormer(): Promise<void> {
+    this.#former ??= this.#endLeft().finally(() => {
+      this.#former = undefined;
+    });
+    return this.#former;
+  }
+
+  async #endLeft(): Promise<void> {
     const { host, processes, session } = this.#it;
     const left = host.harness().process;
     if (!left) return;
