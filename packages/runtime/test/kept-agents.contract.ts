@@ -153,7 +153,7 @@ export function keptAgentsContract(host: string, withSql: WithSql): void {
       const order: string[] = [];
       const base = scriptedEngine([{ hang: true }], {
         onRun: (_, live) =>
-          live.signal.addEventListener("abort", () => order.push("the run is told")),
+          live.signal.addEventListener("abort", () => void order.push("the run is told")),
       });
       const life = await keeping(stage, {
         ...base,

@@ -87,6 +87,12 @@ export function queuedOutside(sql: Sql, sid: number): CommandRow | undefined {
   )[0];
 }
 
+/** What runs next of the `pending` commands that are queued: what nobody admitted, else the oldest. */
+export function nextCommand(sql: Sql, sid: number, pending: number): CommandRow | undefined {
+  const outside = pending > 1 ? queuedOutside(sql, sid) : undefined;
+  return outside ?? queuedCommands(sql, sid, 1)[0];
+}
+
 export function joinedCommands(sql: Sql, cid: number): CommandRow[] {
   return sql.all<CommandRow>(
     "select * from command where state = 'joined' and joined = ? order by cid",

@@ -20,7 +20,7 @@ import { KeptAgents } from "../session/kept-agents.ts";
 import { idOf, sidOf } from "../store/keys.ts";
 import type { Tx } from "../store/writer.ts";
 import { type QueuedWork, writeQueued, writeStarted } from "./command-entries.ts";
-import { commandRow, queuedCommands, queuedOutside } from "./command-table.ts";
+import { commandRow, nextCommand, queuedOutside } from "./command-table.ts";
 import { Connections, type Opened } from "./connections.ts";
 import { Places } from "./places.ts";
 import { orphanedResult, recover } from "./recovery.ts";
@@ -146,13 +146,12 @@ export class Coordinator implements RunHouse {
     const engine = this.#engines.get(row.aid);
     if (!engine || this.#draining || row.info.state !== "queued") return false;
     if (this.#only !== undefined && row.id !== this.#only) return false;
-    const outside = queuedOutside(this.#sql, row.sid);
-    if (!holdsPlace && !outside && this.#places.areFull) {
+    const next = nextCommand(this.#sql, row.sid, row.info.pending);
+    if (!next) return false;
+    if (!holdsPlace && next.type !== "outside" && this.#places.areFull) {
       tx.after(() => this.#places.wait(row.sid));
       return false;
     }
-    const next = outside ?? queuedCommands(this.#sql, row.sid, 1)[0];
-    if (!next) return false;
     if (!holdsPlace) tx.undo(this.#places.take());
     const work = writeStarted(this.sessions.ground, session, next, engine.name);
     // An eager engine begins while the commit is being synced; nothing of it is shown before that is durable.
