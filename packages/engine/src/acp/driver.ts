@@ -1,13 +1,13 @@
 // Drives one agent of the protocol for one session of ours: its process, and what is held for as long as that lives.
 
 import type { Connection, EngineHost, EngineSession, Result, Run, Work } from "@lichen/runtime";
-import type { Json } from "@lichen/wire";
+import { Fault, type Json } from "@lichen/wire";
 import type { HarnessOptions } from "../harness/port.ts";
 import type { HarnessProcess, ProcessHost } from "../harness/process.ts";
 import { type Gone, type HarnessDriver, Supervisor } from "../harness/supervisor.ts";
 import { Asks } from "./asks.ts";
 import type { Choices } from "./choices.ts";
-import { greet } from "./greeting.ts";
+import { greet, programOf } from "./greeting.ts";
 import { AgentFiles } from "./host/files.ts";
 import { Terminals } from "./host/terminals.ts";
 import { Link } from "./link.ts";
@@ -20,6 +20,8 @@ export interface Held {
   readonly link: Link;
   readonly talk: Talk;
   readonly terminals: Terminals;
+  /** Settles when the process is gone. */
+  readonly ended: Promise<unknown>;
 }
 
 export interface DriverParts {
@@ -66,11 +68,22 @@ export class AcpDriver implements HarnessDriver, Connection {
     this.#held?.talk.forget();
     const held = this.#hold(process);
     this.#held = held;
-    const greeted = await greet({
-      ...{ link: held.link, host: this.#host, options: this.#options },
-      isUnused: this.#runs.isUnused,
-    });
-    held.talk.greeted(greeted);
+    try {
+      const greeted = await greet({
+        ...{ link: held.link, host: this.#host, options: this.#options },
+        isUnused: this.#runs.isUnused,
+      });
+      held.talk.greeted(greeted);
+    } catch (error) {
+      if (Fault.is(error)) throw error;
+      // It listens no more: how it ended says more than that.
+      await process.ended;
+      const program = programOf(this.#options);
+      const how = held.talk.gone?.reason ?? "it ended";
+      throw new Fault("unavailable", `${program} ended before it took messages: ${how}`, {
+        cause: error,
+      });
+    }
   }
 
   line(value: Json): void {
@@ -81,9 +94,10 @@ export class AcpDriver implements HarnessDriver, Connection {
     const held = this.#held;
     if (!held) return;
     held.talk.gone = gone;
+    // Withdrawn first, so that it is told why.
+    const withdrawn = this.#asks.withdrawAll(`the agent's process is gone: ${gone.reason}`);
     held.link.close(new Error(gone.reason));
-    const why = `the agent's process is gone: ${gone.reason}`;
-    await Promise.all([this.#asks.withdrawAll(why), held.terminals.endAll()]);
+    await Promise.all([withdrawn, held.terminals.endAll()]);
     await this.#runs.durable();
   }
 
@@ -125,17 +139,26 @@ export class AcpDriver implements HarnessDriver, Connection {
       this.#session.epoch,
     );
     const { group, startedAt } = process.group;
+    const promptName = (id: unknown): string => `acp-${group}-${startedAt}-${String(id)}`;
     const answering = serving({
       ...{ asks: this.#asks, files: this.#files, terminals },
       turn: () => talk.turnNow(),
       durable: async () => talk.turn?.recorder.durable(),
-      promptName: (id) => `acp-${group}-${startedAt}-${String(id)}`,
+      promptName,
     });
     const link = new Link((line) => process.write(line), answering, {
       update: (params, line) => talk.hear(params, line),
-      message: (line, what) => talk.message(line, what),
+      message: (line, what) => talk.message(what.asks ? named(line, promptName) : line, what),
       report,
     });
-    return { link, talk, terminals };
+    return { link, talk, terminals, ended: process.ended };
   }
+}
+
+/** A request of the agent's with the name under which it is answered, which its id alone is not. */
+function named(line: Json, promptName: (id: unknown) => string): Json {
+  if (typeof line !== "object" || line === null || Array.isArray(line)) return line;
+  const { _meta: meta } = line;
+  const others = typeof meta === "object" && !Array.isArray(meta) ? meta : {};
+  return { ...line, _meta: { ...others, prompt: promptName(line["id"]) } };
 }

@@ -122,23 +122,27 @@ export function signInFirst(it: Pick<Greeter, "options">, facts: AgentFacts): Fa
   );
 }
 
-function refusedBy(it: Greeter, error: unknown): Fault {
-  const { message } = errorOf(error);
-  return new Fault(
-    "unavailable",
-    `${it.options.command[0]} refused to begin: ${diagnosticOf(message)}`,
-    { cause: error },
-  );
+/** The agent's own refusal in words; what is no answer of it stays as it is. */
+function refusedBy(it: Greeter, error: unknown): unknown {
+  const { code, message } = errorOf(error);
+  if (code === undefined) return error;
+  const words = `${programOf(it.options)} refused to begin: ${diagnosticOf(message)}`;
+  return new Fault("unavailable", words, { cause: error });
 }
 
-function broken({ options }: Greeter, why: string): Fault {
+function broken(it: Greeter, why: string): Fault {
   return new Fault(
     "unavailable",
-    `${options.command[0]} is no agent of the Agent Client Protocol, or a broken one: ${why}. Look whether its command wants a flag, like --acp.`,
+    `${programOf(it.options)} is no agent of the Agent Client Protocol, or a broken one: ${why}. Look whether its command wants a flag, like --acp.`,
     { retryable: false },
   );
 }
 
 function nameOf(facts: AgentFacts, { options }: Pick<Greeter, "options">): string {
-  return facts.name ?? options.command[0] ?? "The agent";
+  return facts.name ?? programOf(options);
+}
+
+/** The program without the path to it. */
+export function programOf(options: Pick<HarnessOptions, "command">): string {
+  return options.command[0]?.split("/").at(-1) ?? "The agent";
 }

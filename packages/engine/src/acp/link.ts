@@ -53,10 +53,15 @@ export class Link {
         },
       }),
       writable: new WritableStream<AnyMessage>({
-        write: (message) => {
+        write: async (message) => {
           if ("method" in message && "id" in message && message.id !== null)
             this.#asked.set(message.id, message.method);
-          return write(Json.parse(message));
+          try {
+            await write(Json.parse(message));
+          } catch (error) {
+            // No refusal: whoever waits for an answer hears of the process's end.
+            throw new Error("the agent listens no more", { cause: error });
+          }
         },
       }),
     };

@@ -20,18 +20,20 @@ export function promptOf(
 ): PromptParts {
   const transcript = run.transcript();
   const blocks: ContentBlock[] = [];
-  let hasImages = false;
+  let words: string[] = [];
+  const endText = (): void => {
+    if (words.length > 0) blocks.push({ type: "text", text: words.join("\n\n") });
+    words = [];
+  };
   for (const message of messages) {
-    for (const line of linesBefore(transcript, message))
-      blocks.push({ type: "text", text: textOf(line.data.text) });
     const { text, images = [] } = message.data;
-    const words = textOf(text);
-    if (words !== "") blocks.push({ type: "text", text: words });
-    for (const image of images) {
-      hasImages = true;
-      blocks.push(imageBlock(run, image));
-    }
+    const lines = linesBefore(transcript, message).map((line) => textOf(line.data.text));
+    words.push(...[...lines, textOf(text)].filter((it) => it !== ""));
+    if (images.length > 0) endText();
+    for (const image of images) blocks.push(imageBlock(run, image));
   }
+  endText();
+  const hasImages = messages.some(({ data }) => (data.images ?? []).length > 0);
   return { messages: messages.map((it) => it.id), blocks, hasImages };
 }
 

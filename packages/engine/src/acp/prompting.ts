@@ -17,10 +17,10 @@ import { authRequired, errorOf } from "./link.ts";
 import type { PromptParts } from "./prompt.ts";
 import { sending } from "./sent.ts";
 import type { Stopped } from "./settlement.ts";
-import type { Talk } from "./talk.ts";
 import type { Turn } from "./turn.ts";
 
 const cancelMs = 8_000;
+const lastWordsMs = 2_000;
 
 export interface PromptingOptions {
   readonly options: HarnessOptions;
@@ -37,11 +37,12 @@ export interface TurnEnd {
 
 export async function prompt(
   it: PromptingOptions,
-  { link, talk }: Held,
+  held: Held,
   turn: Turn,
   parts: PromptParts,
 ): Promise<TurnEnd> {
   const { run } = turn;
+  const { link, talk } = held;
   const { sessionId } = talk;
   if (parts.hasImages && talk.facts?.takesImages !== true)
     return refused("This agent takes no images: send the message without them.");
@@ -68,7 +69,7 @@ export async function prompt(
     if (usage) turn.addUsage(usage);
     return { stopped: { how: "stopped", reason: stopReason }, answer: talk.end() };
   } catch (error) {
-    return { stopped: whyStopped(it, error, talk), answer: talk.end() };
+    return { stopped: await whyStopped(it, error, held), answer: talk.end() };
   } finally {
     run.signal.removeEventListener("abort", cancel);
     cancelKill?.();
@@ -76,12 +77,23 @@ export async function prompt(
   }
 }
 
-function whyStopped({ options }: PromptingOptions, error: unknown, { gone, facts }: Talk): Stopped {
-  if (gone) return { how: "gone", words: gone.reason, wasAsked: gone.wasAsked };
+async function whyStopped(it: PromptingOptions, error: unknown, held: Held): Promise<Stopped> {
   const { code, message } = errorOf(error);
+  if (code === undefined) await goneSoon(it, held);
+  const { gone, facts } = held.talk;
+  if (gone) return { how: "gone", words: gone.reason, wasAsked: gone.wasAsked };
   if (code === authRequired && facts)
-    return { how: "refused", words: signInFirst({ options }, facts).message };
+    return { how: "refused", words: signInFirst(it, facts).message };
   return { how: "refused", words: `The agent refused: ${diagnosticOf(message)}` };
+}
+
+/** A process that listens no more ends soon, or is ended. */
+async function goneSoon({ options, supervisor }: PromptingOptions, held: Held): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = options.clock.after(lastWordsMs, late.resolve);
+  await Promise.race([held.ended, late.promise]);
+  cancel();
+  if (!held.talk.gone) await supervisor.stop("it listened no more");
 }
 
 function refused(words: string): TurnEnd {

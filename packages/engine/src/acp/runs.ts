@@ -11,7 +11,7 @@ import { type EntryOf, Fault, type Json } from "@lichen/wire";
 import type { Held } from "./driver.ts";
 import { lineOf } from "./message.ts";
 import { promptOf, type PromptParts } from "./prompt.ts";
-import { prompt, type PromptingOptions } from "./prompting.ts";
+import { prompt, type PromptingOptions, type TurnEnd } from "./prompting.ts";
 import { historyOf } from "./sent.ts";
 import { type Stopped, verdictOf } from "./settlement.ts";
 import type { Talk } from "./talk.ts";
@@ -90,23 +90,40 @@ export class Runs {
   /** Sends a prompt, then what arrived meanwhile, until nothing waits any more. */
   async #converse(turn: Turn, first: PromptParts | Stopped): Promise<Result> {
     const { run } = turn;
-    let next = first;
-    for (;;) {
-      const held = this.#it.held();
-      const { stopped, answer } =
-        "how" in next || !held
-          ? { stopped: "how" in next ? next : lost, answer: undefined }
-          : await prompt(this.#it, held, turn, next);
-      if (!run.signal.aborted) turn.calls.close();
-      await turn.recorder.durable();
-      const goesOn = stopped.how === "stopped" && stopped.reason === "end_turn";
-      const steers = goesOn && !run.signal.aborted ? await run.steers() : [];
-      const messages = steers.filter((it) => it.kind === "message.user");
-      if (messages.length === 0) return this.#result(turn, stopped, answer);
-      turn.endMessage("stop");
-      if (answer !== undefined) turn.line(answer);
-      next = promptOf(run, messages);
+    let hasSteers = false;
+    const forget = run.onSteer(() => {
+      hasSteers = true;
+    });
+    try {
+      for (let next = first; ;) {
+        const { stopped, answer } = await this.#turnOf(turn, next);
+        const goesOn = stopped.how === "stopped" && stopped.reason === "end_turn";
+        if (!goesOn || !hasSteers || run.signal.aborted)
+          return await this.#result(turn, stopped, answer);
+        // That this turn has ended is durable before a steer joins: what is sent next is known by it after a crash.
+        turn.endMessage("stop");
+        if (answer !== undefined) turn.line(answer);
+        await turn.recorder.durable();
+        hasSteers = false;
+        const messages = (await run.steers()).filter((it) => it.kind === "message.user");
+        if (messages.length === 0) return await this.#result(turn, stopped, undefined);
+        next = promptOf(run, messages);
+      }
+    } finally {
+      forget();
     }
+  }
+
+  /** One prompt to its end, or what became of it already. */
+  async #turnOf(turn: Turn, next: PromptParts | Stopped): Promise<TurnEnd> {
+    const held = this.#it.held();
+    const ended =
+      "how" in next || !held
+        ? { stopped: "how" in next ? next : lost }
+        : await prompt(this.#it, held, turn, next);
+    if (!turn.run.signal.aborted) turn.calls.close();
+    await turn.recorder.durable();
+    return ended;
   }
 
   async #result(turn: Turn, stopped: Stopped, answer: Json | undefined): Promise<Result> {
@@ -196,7 +213,7 @@ export class Runs {
   async #compactPrompt({ talk }: Held, work: Work): Promise<PromptParts | Stopped> {
     const { clock } = this.#it.options;
     // Commands are told of soon after the beginning.
-    for (let waits = 0; waits < 10 && talk.commands.length === 0; waits++)
+    for (let waits = 0; waits < 4 && talk.commands.length === 0; waits++)
       await new Promise<void>((resolve) => void clock.after(500, resolve));
     if (!talk.commands.includes("compact"))
       return {

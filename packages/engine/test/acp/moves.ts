@@ -195,12 +195,32 @@ export const moves: Readonly<Record<string, Move>> = {
       await terminal.waitForExit();
       return (await terminal.currentOutput()).output;
     }),
-  /** `background COMMAND ARGS`: a terminal that is left running; its output so far is told */
+  /** `limited BYTES COMMAND ARGS`: a terminal that keeps so much of its output */
+  limited: (it, rest) =>
+    told(it, async () => {
+      const [bytes, command = "", ...args] = rest.split(" ");
+      const outputByteLimit = Number(bytes);
+      const request = { sessionId: it.sessionId, command, args, outputByteLimit };
+      await using terminal = await it.client.createTerminal(request);
+      await terminal.waitForExit();
+      return JSON.stringify(await terminal.currentOutput());
+    }),
+  /** `background COMMAND ARGS`: a terminal that is left running; notes its process */
   background: (it, rest) =>
     told(it, async () => {
-      const [command = "", ...args] = rest.split(" ");
-      const terminal = await it.client.createTerminal({ sessionId: it.sessionId, command, args });
-      return `terminal ${terminal.id}`;
+      const args = ["-c", `echo $$; exec ${rest}`];
+      const terminal = await it.client.createTerminal({
+        sessionId: it.sessionId,
+        command: "sh",
+        args,
+      });
+      let output = "";
+      while (!output.includes("\n")) {
+        await soon();
+        output = (await terminal.currentOutput()).output;
+      }
+      it.journal({ terminal: terminal.id, pid: Number(output) });
+      return "it runs";
     }),
   /** `kill COMMAND ARGS`: a terminal that is ended while it runs */
   kill: (it, rest) =>
@@ -220,10 +240,17 @@ export const moves: Readonly<Record<string, Move>> = {
     const params = { sessionId: it.sessionId, update: { sessionUpdate: "strange", what: 1 } };
     await it.client.notify<unknown>("session/update", params);
   },
-  usage: (it) =>
+  /** `cost DOLLARS`: what the session has cost so far */
+  cost: (it, amount) =>
     it.update({
       sessionUpdate: "usage_update",
-      ...{ used: 1_200, size: 100_000, cost: { amount: 0.25, currency: "USD" } },
+      ...{ used: 1_200, size: 100_000, cost: { amount: Number(amount), currency: "USD" } },
+    }),
+  /** `commands NAME`: the agent's own */
+  commands: (it, name) =>
+    it.update({
+      sessionUpdate: "available_commands_update",
+      availableCommands: [{ name, description: `The ${name} command` }],
     }),
   /** `stop REASON` */
   stop: async (_, reason) => reason as StopReason,
@@ -257,6 +284,14 @@ export const moves: Readonly<Record<string, Move>> = {
     void (async () => {
       while (!existsSync(join(it.state, name))) await soon();
       await it.update(chunk(words.join(" ")));
+    })();
+  },
+  /** `afterwards NAME KIND TITLE`: after this turn, once STATE/NAME exists, asks for permission */
+  afterwards: async (it, rest) => {
+    const [name = "", ...call] = rest.split(" ");
+    void (async () => {
+      while (!existsSync(join(it.state, name))) await soon();
+      await moves["permit"]!(it, call.join(" "));
     })();
   },
   /** An error in place of an end. */

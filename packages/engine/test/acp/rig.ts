@@ -1,11 +1,11 @@
 // A host for tests of the ACP engine: the real runtime on a real SQLite file, and the agent of these tests in a process
 // of its own.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, openOwner, type Owner, type Session } from "@lichen/runtime";
+import { type Agent, type Engine, openOwner, type Owner, type Session } from "@lichen/runtime";
 import { nodePlatform, openSql, type SqlFile } from "@lichen/runtime/node";
 import type {
   Approval,
@@ -28,6 +28,8 @@ export interface RigOptions {
   readonly settings?: Partial<HarnessSettings>;
   readonly clock?: HarnessClock;
   readonly wall?: HarnessOptions["wall"];
+  /** The engine as the owner gets it. */
+  readonly wrap?: (engine: AcpEngine) => Engine;
 }
 
 type Unkeyed = { [T in Command["type"]]: Omit<CommandOf<T>, "requestId"> }[Command["type"]];
@@ -60,6 +62,13 @@ export class Rig {
     return rig;
   }
 
+  /** The host of a folder that another rig made. */
+  static async at(folder: string, options: RigOptions = {}): Promise<Rig> {
+    const rig = new Rig(folder, options);
+    await rig.open();
+    return rig;
+  }
+
   private constructor(folder: string, options: RigOptions) {
     this.folder = folder;
     this.dir = join(folder, "dir");
@@ -70,7 +79,7 @@ export class Rig {
   }
 
   async open(): Promise<void> {
-    const { command, env, clock, wall } = this.#options;
+    const { command, env, clock, wall, wrap = (engine) => engine } = this.#options;
     const platform = nodePlatform({ report: (error) => this.reported.push(error) });
     this.#store = await openSql(join(this.folder, "store.db"));
     this.engine = createAcpEngine({
@@ -83,7 +92,7 @@ export class Rig {
       report: (error) => this.reported.push(error),
     });
     this.#owner = openOwner({ sql: this.#store.sql, platform });
-    this.#agent = await this.#owner.attach({ agent: "coder", engine: this.engine });
+    this.#agent = await this.#owner.attach({ agent: "coder", engine: wrap(this.engine) });
     this.session = this.#agent.session("s");
   }
 
@@ -104,9 +113,19 @@ export class Rig {
   }
 
   async send(command: Unkeyed): Promise<string> {
-    const requestId = `r${++this.#requests}`;
+    const requestId = `r${process.pid}-${++this.#requests}`;
     const receipt = await this.session.send({ ...command, requestId } as Command);
     return receipt.commandId ?? "";
+  }
+
+  /** Decides what is asked; answers how the answer was received. */
+  async answer(
+    approvalId: string,
+    given: Omit<CommandOf<"answer">, "type" | "requestId" | "approvalId">,
+  ): Promise<string> {
+    const requestId = `r${process.pid}-${++this.#requests}`;
+    const { status } = await this.session.send({ type: "answer", requestId, approvalId, ...given });
+    return status;
   }
 
   begin(...lines: string[]): Promise<string> {
@@ -168,6 +187,12 @@ export class Rig {
     const notes = () => this.journal().filter((fact) => key in fact);
     await until(() => notes().length >= times, `the agent notes ${key}`);
     return notes().at(-1)!;
+  }
+
+  /** The agent loses all it knows of its conversations. */
+  forget(): void {
+    for (const file of readdirSync(this.state))
+      if (file.startsWith("s-")) rmSync(join(this.state, file));
   }
 
   /** Lets a move that waits go on. */

@@ -47,9 +47,10 @@ export class AgentFiles {
     if (found && !found.isFile()) throw new Fault("invalid", `${path} is not a regular file.`);
     const temporary = parent.at(`.${name.slice(0, 100)}.${randomUUID()}.tmp`);
     try {
-      const file = await open(temporary, "wx", found ? found.mode & 0o7777 : 0o666);
+      const file = await open(temporary, "wx", 0o666);
       try {
         await file.writeFile(content);
+        if (found) await file.chmod(found.mode & 0o7777);
         await file.datasync();
       } finally {
         await file.close();
