@@ -4,7 +4,8 @@ export {
   type HarnessCaps,
   Harnesses,
   type Places,
-  type ToClaudeLine,
+  type LineReading,
+  type OutsideMessage,
 } from "./harnesses/harness.ts";
 export {
   harnessEnvironment,

@@ -243,7 +243,7 @@ test("[MA35] a text that was put aside for its length comes back whole in its ev
       }),
       scriptedHarness({
         name: "pi",
-        toClaudeLine: (it) => ({ type: "translated", chars: JSON.stringify(it).length }),
+        lines: { toClaudeLine: (it) => ({ type: "translated", chars: JSON.stringify(it).length }) },
         script: [{ append: [line({ text: huge })] }, { say: "ok" }],
       }),
     ],

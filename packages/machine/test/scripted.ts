@@ -5,7 +5,7 @@ import type { HarnessEngine, HarnessOptions } from "@lichen/engine";
 import type { Connection, Draft, EngineHost, Run, Work } from "@lichen/runtime";
 import { type EngineScript, scriptedEngine } from "@lichen/runtime/testing";
 import type { Json } from "@lichen/wire";
-import type { Found, Harness, ToClaudeLine } from "../src/index.ts";
+import type { Found, Harness, LineReading } from "../src/index.ts";
 
 export interface ScriptedOptions {
   readonly name?: string;
@@ -14,7 +14,7 @@ export interface ScriptedOptions {
   readonly folds?: boolean;
   readonly takesCommand?: boolean;
   readonly find?: () => Found;
-  readonly toClaudeLine?: ToClaudeLine;
+  readonly lines?: LineReading;
   /** What a stuck driver never settles. */
   readonly hangs?: readonly ("restart" | "settingsChanged" | "newConversation" | "close")[];
   /** Lends what the machine lends a driver. */
@@ -61,7 +61,7 @@ export function scriptedHarness(options: ScriptedOptions = {}): Harness {
     find: () => options.find?.() ?? { command: [process.execPath] },
     takesVariable: () => false,
     open: (given) => new ScriptedDriver(name, options, given),
-    ...(options.toClaudeLine ? { toClaudeLine: options.toClaudeLine } : {}),
+    ...options.lines,
   };
 }
 

@@ -2,14 +2,13 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { Entry, Json } from "@lichen/wire";
-import type { ToClaudeLine } from "../harnesses/harness.ts";
+import type { LineReading } from "../harnesses/harness.ts";
 import { eventOf } from "./event.ts";
 import { jsonPieces, type ReadBlob, referencesIn, wholeOf } from "./whole.ts";
 
 export interface EncodeOptions {
   readonly read: ReadBlob;
-  /** How a line of the harness reads to clients; left out, as it is: then it need not be whole to be passed on. */
-  readonly line?: ToClaudeLine | undefined;
+  readonly reading: LineReading;
   /** A text that stands in no event: something random. */
   readonly mark: string;
 }
@@ -22,12 +21,15 @@ export async function encodeEvent(
   entry: Entry,
   options: EncodeOptions,
 ): Promise<Uint8Array[]> {
-  const { read, line = asItIs, mark } = options;
+  const { read, reading, mark } = options;
   if (referencesIn(entry.data).length === 0)
-    return [encoder.encode(`id: ${seq}\ndata: ${JSON.stringify(eventOf(seq, entry, line))}\n\n`)];
-  const isTranslated = entry.kind === "harness.line" && options.line !== undefined;
+    return [
+      encoder.encode(`id: ${seq}\ndata: ${JSON.stringify(eventOf(seq, entry, reading))}\n\n`),
+    ];
+  // A line that reads as it is need not be whole to be passed on.
+  const isTranslated = entry.kind === "harness.line" && reading.toClaudeLine !== undefined;
   const data = isTranslated ? await wholeOf(entry.data, read) : entry.data;
-  const event = eventOf(seq, { ...entry, data: data as Entry["data"] }, line);
+  const event = eventOf(seq, { ...entry, data: data as Entry["data"] }, reading);
   const pieces = [encoder.encode(`id: ${seq}\ndata: `)];
   for await (const piece of jsonPieces({ ...event } as Json, { read, mark })) {
     pieces.push(encoder.encode(piece));
@@ -44,8 +46,4 @@ export function encodePartial(
 ): Uint8Array {
   const event = { seq, time: new Date(at).toISOString(), kind: "partial", data: { text } };
   return encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
-}
-
-function asItIs(line: Json): Json {
-  return line;
 }

@@ -10,6 +10,7 @@ import {
   known,
   type Text,
 } from "@lichen/wire";
+import type { LineReading } from "../harnesses/harness.ts";
 
 /** An event as clients get it. `data` may still hold references to what was put aside. */
 export interface MachineEvent {
@@ -29,9 +30,8 @@ export function requestIdOf(messageId: string): string {
   return `${messageIds}${messageId}`;
 }
 
-/** `line` says how a line of the harness reads to clients. */
-export function eventOf(seq: number, entry: Entry, line: (line: Json) => Json): MachineEvent {
-  const { kind, data, by } = content(entry, line);
+export function eventOf(seq: number, entry: Entry, reading: LineReading): MachineEvent {
+  const { kind, data, by } = content(entry, reading);
   const author = by ?? entry.by;
   return {
     seq,
@@ -48,10 +48,17 @@ interface Content {
   readonly data?: JsonObject;
 }
 
-function content(recorded: Entry, line: (line: Json) => Json): Content {
+function content(recorded: Entry, { toClaudeLine, outsideOf }: LineReading): Content {
   const entry = known(recorded);
-  if (entry?.kind === "harness.line")
-    return { kind: "claude", data: objectOf(line(entry.data.line)) };
+  if (entry?.kind === "harness.line") {
+    const { line } = entry.data;
+    const outside = outsideOf?.(line);
+    if (outside) {
+      const { by, text } = outside;
+      return { kind: "message", by, data: { text, outside: true } };
+    }
+    return { kind: "claude", data: objectOf(toClaudeLine?.(line) ?? line) };
+  }
   if (entry?.kind === "message.user")
     return { kind: "message", data: messageOf(recorded, entry.data.text) };
   if (entry?.kind === "approval.answered") return { kind: "answer", data: answerOf(entry.data) };

@@ -24,7 +24,7 @@ export function factsOf(line: Json): LineFacts {
   const fields = objectIn(line);
   const { type } = fields;
   if (type === "system" && fields["subtype"] === "init")
-    return { ...nothing, ...modelIn(fields["model"]) };
+    return { ...nothing, ...modelIn(fields["model"]), ...ownWindow(fields["context_window"]) };
   // What a sub-agent says is not the conversation's own.
   if (type === "assistant" && (fields["parent_tool_use_id"] ?? null) === null)
     return ofMessage(fields["message"]);
@@ -63,6 +63,10 @@ function contextIn(usage: JsonObject): { contextUsed: number } | undefined {
   return {
     contextUsed: counts.reduce<number>((sum, it) => sum + (typeof it === "number" ? it : 0), 0),
   };
+}
+
+function ownWindow(value: Json | undefined): { contextWindow: number } | undefined {
+  return typeof value === "number" ? { contextWindow: value } : undefined;
 }
 
 /** The largest window of those used: helper models have smaller ones. */

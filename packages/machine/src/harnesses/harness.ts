@@ -18,9 +18,22 @@ export type Found =
   | { readonly command: readonly string[]; readonly missing?: never }
   | { readonly command?: never; readonly missing: string };
 
-export type ToClaudeLine = (line: Json) => Json;
+/** What somebody said inside a harness. */
+export interface OutsideMessage {
+  /** Who: an extension, or the harness itself. */
+  readonly by: string;
+  readonly text: string;
+}
 
-export interface Harness {
+/** How the lines of a harness read to clients; as they are where nothing is said here. */
+export interface LineReading {
+  /** One line as the stream-json that clients know. */
+  readonly toClaudeLine?: (line: Json) => Json;
+  /** The message that a line is, where it is one that came from elsewhere. */
+  readonly outsideOf?: (line: Json) => OutsideMessage | undefined;
+}
+
+export interface Harness extends LineReading {
   /** `claude`, `pi`, `acp`. */
   readonly name: string;
   /** As a person knows it. */
@@ -37,8 +50,6 @@ export interface Harness {
   /** Whether its processes get this variable of the machine's environment. */
   takesVariable(name: string): boolean;
   open(options: HarnessOptions): HarnessEngine;
-  /** One line of the harness as the stream-json that clients know; left out where its lines are that already. */
-  readonly toClaudeLine?: ToClaudeLine;
 }
 
 /** Where programs and homes are looked for. */

@@ -43,7 +43,7 @@ export function eventRoutes({ sessions, streams, platform }: EventRoutesOptions)
       at: { epoch: info.epoch, head: info.head, events: newest },
       now: () => platform.now(),
       report: (error) => platform.report(error),
-      line: harness.toClaudeLine,
+      reading: harness,
       mark,
     });
     return streams.answer(stream, feed);

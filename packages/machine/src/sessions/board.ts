@@ -10,7 +10,7 @@ import {
   projectSession,
   type SessionInfo,
 } from "@lichen/wire";
-import type { ToClaudeLine } from "../harnesses/harness.ts";
+import type { LineReading } from "../harnesses/harness.ts";
 import { firstGlance, type Glance, glanceAfter, type Reading } from "./glance.ts";
 
 /** Events that the first glance is made from. */
@@ -22,8 +22,7 @@ export type Waiting = Pick<Approval, "approvalId" | "prompt" | "kind" | "tool">;
 
 export interface BoardOptions {
   readonly session: Session;
-  /** How its lines read to clients, where that is not as they are. */
-  readonly line?: ToClaudeLine | undefined;
+  readonly lines: LineReading;
   readonly report: (error: unknown) => void;
   /** The session was deleted. */
   readonly deleted: () => void;
@@ -70,9 +69,9 @@ export class Board {
     return board;
   }
 
-  private constructor({ session, line, report }: BoardOptions, info: SessionInfo) {
+  private constructor({ session, lines, report }: BoardOptions, info: SessionInfo) {
     this.#reading = {
-      line: line ?? ((it) => it),
+      lines,
       read: async (sha256) => (await session.blob(sha256))?.bytes,
     };
     this.#report = report;

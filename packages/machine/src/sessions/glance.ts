@@ -3,6 +3,7 @@
 //   MA11  What sub-agents say, and messages that a harness made up by itself, are not taken for the conversation's own.
 
 import { type Entry, type Json, known } from "@lichen/wire";
+import type { LineReading } from "../harnesses/harness.ts";
 import { charactersOf, factsOf, gistOf, oneLine } from "../events/lines.ts";
 import { wholeOf, type ReadBlob } from "../events/whole.ts";
 
@@ -38,31 +39,29 @@ export function firstGlance(createdAt: string): Glance {
 
 export interface Reading {
   readonly read: ReadBlob;
-  /** How a line of the harness reads to clients. */
-  readonly line: (line: Json) => Json;
+  readonly lines: LineReading;
 }
 
 /** The glance after one more event. Waits only where a long text was put aside. */
 export async function glanceAfter(
   before: Glance,
   recorded: Entry,
-  { read, line }: Reading,
+  { read, lines: { toClaudeLine, outsideOf } }: Reading,
 ): Promise<Glance> {
   const entry = known(recorded);
   const glance = { ...before, lastTime: recorded.at };
   if (entry?.kind === "message.user") {
     const sender = recorded.requestId === undefined ? (recorded.by ?? "outside") : "you";
     const text = await textOf(entry.data.text, read);
-    return {
-      ...glance,
-      tail: lastOf(before.tail, [`› ${sender}: ${oneLine(text, lineCharacters)}`]),
-    };
+    return { ...glance, tail: asked(before.tail, sender, text) };
   }
   if (entry?.kind === "conversation.started") return { ...glance, contextUsed: 0 };
   if (entry?.kind !== "harness.line") return glance;
-  const { said, model, contextUsed, contextWindow } = factsOf(
-    line(await wholeLine(entry.data.line, read)),
-  );
+  // What is translated is read whole; of the rest texts that were put aside stay there until they are shown.
+  const line = await (toClaudeLine ? wholeOf : wholeLine)(entry.data.line, read);
+  const outside = outsideOf?.(line);
+  if (outside) return { ...glance, tail: asked(before.tail, outside.by, outside.text) };
+  const { said, model, contextUsed, contextWindow } = factsOf(toClaudeLine?.(line) ?? line);
   const texts: string[] = [];
   const lines: string[] = [];
   for (const it of said)
@@ -103,6 +102,11 @@ function linesOf(text: string): string[] {
     .slice(0, readCharacters)
     .split("\n")
     .filter((line) => line.trim() !== "" && !/^\s*(```|~~~)/.test(line));
+}
+
+/** What was asked, and by whom. */
+function asked(before: readonly string[], sender: string, text: string): readonly string[] {
+  return lastOf(before, [oneLine(`› ${sender}: ${text}`, lineCharacters)]);
 }
 
 function lastOf(before: readonly string[], lines: readonly string[]): readonly string[] {

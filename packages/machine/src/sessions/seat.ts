@@ -125,7 +125,7 @@ export class Seat {
     });
     this.#board = await Board.open({
       session: this.session,
-      line: this.harness.toClaudeLine,
+      lines: this.harness,
       report: (error) => platform.report(error),
       deleted: () => this.#house.gone(this),
     });
@@ -283,6 +283,8 @@ export class Seat {
   async #tell(name: "auto_approve" | "keep_running", value: boolean, by?: string): Promise<void> {
     await this.session.configure({ [name]: value }, by);
     this.#settings = { ...this.#settings, [name]: value };
+    // Answered before the process is told: those who look on see by whom.
+    if (name === "auto_approve" && value) await this.#approveWaiting();
     try {
       await this.#within(this.engine.settingsChanged(), "take its settings");
     } catch (error) {
