@@ -74,12 +74,15 @@ export class Runs {
     const own = ownMessages(run).filter((message) => !history.sent.has(message.id));
     const isOver =
       own.length === 0 && (work.type !== "compact" || history.sent.has(work.commandId));
-    if (isOver && !isInDoubt && history.sent.size > 0) return earlierEnd(history.lastReason);
+    // Of what an earlier host left nothing goes on beside what is told here.
+    if (work.resumed) await this.#it.supervisor.endFormer();
+    if (isOver && isInDoubt) return inDoubt;
+    if (isOver) return history.sent.size > 0 ? earlierEnd(history.lastReason) : endedWithHost;
     const held = await this.#ready(run).catch((error: unknown) => {
       if (isInDoubt) return undefined;
       throw error;
     });
-    if (isOver || !held) return isInDoubt ? inDoubt : endedWithHost;
+    if (!held) return isInDoubt ? inDoubt : endedWithHost;
     const parts =
       work.type === "compact" ? await this.#compactPrompt(held, work) : promptOf(run, own);
     const result = await this.#converse(turn, parts);

@@ -1,7 +1,7 @@
 // What the agent of the tests can do on a line of its prompt, by the line's first word. A line without such a word is
 // said back.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type AgentContext,
@@ -112,6 +112,16 @@ export const moves: Readonly<Record<string, Move>> = {
       content: [{ type: "content", content: { type: "text", text: `chosen: ${chosen}` } }],
     });
     await it.update(chunk(isAllowed ? `did ${title}` : `left ${title} alone`));
+  },
+  /** `grant KIND TITLE`: the same, and says only `done` or `left` */
+  grant: async (it, rest) => {
+    let isDone = false;
+    const update: Moment["update"] = async (news) => {
+      if (news.sessionUpdate === "tool_call_update") isDone = news.status === "completed";
+      if (news.sessionUpdate !== "agent_message_chunk") await it.update(news);
+    };
+    await moves["permit"]!({ ...it, update }, rest);
+    await it.update(chunk(isDone ? "done" : "left"));
   },
   /** `choose TITLE|A|B`: a choice, asked as some agents do: several ways to allow */
   choose: async (it, rest) => {
@@ -284,6 +294,14 @@ export const moves: Readonly<Record<string, Move>> = {
     void (async () => {
       while (!existsSync(join(it.state, name))) await soon();
       await it.update(chunk(words.join(" ")));
+    })();
+  },
+  /** `utter NAME`: once STATE/NAME exists, says by itself what stands in it */
+  utter: async (it, name) => {
+    void (async () => {
+      const file = join(it.state, name);
+      while (!existsSync(file) || readFileSync(file, "utf8") === "") await soon();
+      await it.update(chunk(readFileSync(file, "utf8")));
     })();
   },
   /** `afterwards NAME KIND TITLE`: after this turn, once STATE/NAME exists, asks for permission */
