@@ -38,6 +38,6 @@ export function claudeEngine(options: HarnessOptions, place: ClaudePlace): Claud
       await connection.supervisor.restart();
     },
     settingsChanged: async () => connection?.settingsChanged(),
-    newConversation: async () => connection?.supervisor.stop("a new conversation began"),
+    newConversation: async () => connection?.supervisor.finish("a new conversation began"),
   };
 }

@@ -34,6 +34,8 @@ export interface HarnessProcess {
   write(line: Json): Promise<void>;
   /** Closes its input: it may finish what it has in hand, and ends. */
   closeInput(): void;
+  /** Closes its input and lets it put its things away; kills what is still there after `patienceMs`. */
+  finish(patienceMs: number): Promise<void>;
   /** Kills the group at once; settles with `ended`. */
   kill(): Promise<void>;
   /** The last 64 KiB that it wrote to stderr, as they are: never show them unread (see `last-words.ts`). */

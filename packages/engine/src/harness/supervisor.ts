@@ -55,6 +55,8 @@ const idleCheckMs = 60_000;
 const idleMs = 30 * 60_000;
 const endMs = 30_000;
 const greetMs = 60_000;
+/** How long one that has nothing in hand may put its things away when it is ended: transcripts are written late. */
+const finishMs = 2_000;
 const longestBackoffMs = 10 * 60_000;
 
 export class Supervisor {
@@ -151,11 +153,21 @@ export class Supervisor {
     await this.#gone;
   }
 
+  /** Ends the process, which may put its things away where nothing is in hand. */
+  async finish(reason: string): Promise<void> {
+    if (this.#state === "ready" && !this.#it.driver.isBusy()) {
+      this.#whyAsked = reason;
+      this.#state = "stopping";
+      await this.#process?.finish(finishMs);
+    }
+    await this.stop(reason);
+  }
+
   /** Ends the process and starts none any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelCheck?.();
-    await this.stop("its host ended");
+    await this.finish("its host ended");
   }
 
   /** Settings have changed: one that is kept running is looked after from now on. */
@@ -238,8 +250,10 @@ export class Supervisor {
       if (this.#state !== "starting") throw this.#notBegun();
     } catch (error) {
       await started.kill();
+      const { signal } = await started.ended;
       await this.#gone;
-      throw error;
+      // It had ended by itself: that says more than the write that failed by it.
+      throw signal === "SIGKILL" ? error : this.#notBegun();
     } finally {
       cancel();
     }

@@ -92,6 +92,13 @@ class LaunchedProcess implements HarnessProcess {
     this.#child.stdin.end();
   }
 
+  async finish(patienceMs: number): Promise<void> {
+    this.closeInput();
+    const timer = setTimeout(() => void this.kill(), patienceMs);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
   async kill(): Promise<void> {
     const { pid } = this.#child;
     if (pid !== undefined && this.#isAlive()) killGroup(pid);
