@@ -26,6 +26,14 @@ export interface PiParts {
 
 const againMs = 50;
 
+/** The turn that takes the lines of the process. */
+interface Live {
+  readonly feed: Feed;
+  readonly driven: Promise<unknown>;
+  /** It is a prompt's: what pi did by itself a moment before is part of it. */
+  readonly takesStrays: boolean;
+}
+
 export class PiConnection implements Connection, HarnessDriver {
   readonly stays = true;
   readonly supervisor: Supervisor;
@@ -37,7 +45,7 @@ export class PiConnection implements Connection, HarnessDriver {
   readonly #strays = new Strays();
   saysSettled: boolean | undefined;
   /** Takes the lines of the process. */
-  #live: { readonly feed: Feed; readonly driven: Promise<unknown> } | undefined;
+  #live: Live | undefined;
   #isAnnouncing = false;
   #isClosed = false;
 
@@ -127,10 +135,13 @@ export class PiConnection implements Connection, HarnessDriver {
   }
 
   /** Gives the lines of the process to `feed` as long as `drive` takes them; what it leaves opens a run of its own. */
-  async during<T>(feed: Feed, drive: () => Promise<T>): Promise<T> {
+  async during<T>(
+    { feed, takesStrays }: Pick<Live, "feed" | "takesStrays">,
+    drive: () => Promise<T>,
+  ): Promise<T> {
     const over = Promise.withResolvers<void>();
-    this.#live = { feed, driven: over.promise };
-    this.#merge(feed, this.#strays.takeUnopened());
+    this.#live = { feed, driven: over.promise, takesStrays };
+    this.#merge();
     this.supervisor.touch();
     try {
       return await drive();
@@ -144,28 +155,30 @@ export class PiConnection implements Connection, HarnessDriver {
     }
   }
 
-  /** What began before the run was live, and has no run of its own, is part of it. */
-  #merge(feed: Feed, strays: readonly Stray[]): void {
-    feed.unshift(
-      strays.flatMap((stray) => stray.feed.drain().filter(({ type }) => type === "line")),
+  /** What began before a prompt's run was live, and has no run of its own, is part of it. */
+  #merge(): void {
+    if (!this.#live?.takesStrays) return;
+    const strays = this.#strays.takeOver();
+    this.#live.feed.unshift(
+      strays.flatMap(({ feed }) => feed.drain().filter(({ type }) => type === "line")),
     );
   }
 
   /** Asks for runs of what pi does by itself, one after the other. */
   #announce(): void {
-    const stray = this.#strays.unopened();
+    const stray = this.#strays.unasked();
     if (!stray || this.#isAnnouncing || this.#isClosed) return;
     this.#isAnnouncing = true;
-    // It may be run before the answer is here.
-    stray.isOpened = true;
+    stray.standing = "asked";
     const { source, text } = stray;
     this.host.outside({ source, text }).then(
       () => {
+        stray.standing = "opened";
         this.#isAnnouncing = false;
         this.#announce();
       },
       (error: unknown) => {
-        stray.isOpened = false;
+        stray.standing = "new";
         this.#refused(stray, error);
       },
     );
@@ -178,7 +191,7 @@ export class PiConnection implements Connection, HarnessDriver {
       this.#announce();
     };
     if (Fault.is(error) && error.code === "busy") {
-      if (this.#live) this.#merge(this.#live.feed, this.#strays.takeUnopened());
+      this.#merge();
       this.parts.options.clock.after(againMs, goOn);
       return;
     }

@@ -3,7 +3,7 @@
 //   PI13 Where a prompt is sent again after a crash, pi never read it; where it was read, the turn goes on or its answer
 //        counts; where neither can be told, the settlement says so.
 
-import type { Result, Run, Work } from "@lichen/runtime";
+import type { Result, Run, Steer, TranscriptEntry, Work } from "@lichen/runtime";
 import { type BlobRef, Fault, type JsonObject, textOf } from "@lichen/wire";
 import { base64 } from "./base64.ts";
 import { catchUp } from "./catch-up.ts";
@@ -37,7 +37,7 @@ export class PiRun {
       if (signal.aborted) return { terminal: "cancelled" };
       const feed = new Feed();
       const turn = this.#turn(feed);
-      return await this.#pi.during(feed, () => this.#execute(turn));
+      return await this.#pi.during({ feed, takesStrays: true }, () => this.#execute(turn));
     } catch (error) {
       if (signal.aborted) return { terminal: "cancelled" };
       if (!Fault.is(error) || error.code === "stale") throw error;
@@ -48,7 +48,9 @@ export class PiRun {
   /** Records what pi does by itself. */
   follow(feed: Feed): Promise<Result> {
     const turn = this.#turn(feed);
-    return this.#pi.during(feed, async () => this.#finish(turn, await turn.drive()));
+    return this.#pi.during({ feed, takesStrays: false }, async () =>
+      this.#finish(turn, await turn.drive()),
+    );
   }
 
   async #execute(turn: Turn): Promise<Result> {
@@ -56,6 +58,8 @@ export class PiRun {
     const refusal = await this.#pi.catalogue.set(run.settings());
     if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
     if (this.#work.type === "compact") return this.#compact(turn);
+    // What joins from here on stands in the transcript with what joined before.
+    if (this.#work.resumed) await run.steers();
     const found = this.#work.resumed ? await this.#found() : undefined;
     if (found?.how === "taken") return this.#goOn(turn, found);
     if (found?.how === "unclear") return unclear;
@@ -63,13 +67,8 @@ export class PiRun {
       return handledUnknown(this.#work.text);
     if (run.signal.aborted) return { terminal: "cancelled" };
     await turn.recorder.lines(placeLine(await this.#place()));
-    await turn.prompt({ text: this.#work.text, images: this.#images(this.#work.images) });
-    for (const steer of this.#steers())
-      await turn.prompt({
-        text: textOf(steer.data.text),
-        images: this.#images(steer.data.images ?? []),
-        steers: true,
-      });
+    await turn.prompt({ text: this.#text(), images: this.#images(this.#work.images) });
+    if (this.#work.resumed) await this.#sendSteers(turn, this.#steers());
     return this.#finish(turn, await turn.drive());
   }
 
@@ -96,7 +95,7 @@ export class PiRun {
     // A conversation is written with its first message; before that its places are nobody's.
     if (!entries) return isWritten ? { how: "unclear" } : { how: "absent" };
     const steers = this.#steers().map(({ data }) => textOf(data.text));
-    return foundIn(entries, logged, { prompt: this.#work.text, steers });
+    return foundIn(entries, logged, { prompt: this.#text(), steers });
   }
 
   async #goOn(turn: Turn, found: Taken): Promise<Result> {
@@ -109,22 +108,48 @@ export class PiRun {
     turn.recorder.forget();
     if (!found.isAnswered)
       await turn.prompt({ text: noteOf(found.lost), images: [], isNote: true });
-    for (const { data } of unread)
-      await turn.prompt({
-        text: textOf(data.text),
-        images: this.#images(data.images ?? []),
-        steers: true,
-      });
+    await this.#sendSteers(turn, unread);
     return this.#finish(turn, await turn.drive());
   }
 
-  /** Messages that joined this run, in order. */
-  #steers() {
+  /** The prompt as pi reads it: below what an operator recorded since the last one. A command has to stand alone. */
+  #text(): string {
+    const { text } = this.#work;
+    if (text.startsWith("/")) return text;
+    const transcript = this.#run.transcript();
+    const at = this.#placeOfPrompt(transcript);
+    const before = transcript.slice(0, Math.max(at, 0));
+    const lines = before.slice(before.findLastIndex(({ kind }) => kind !== "line") + 1);
+    return [...lines.flatMap(textIn), text].join("\n\n");
+  }
+
+  /** Messages and lines that joined this run, in order. */
+  #steers(): Steer[] {
     const { commandId } = this.#run;
-    return this.#run
-      .transcript()
-      .filter((entry) => entry.kind === "message.user" && entry.data.steers === commandId)
-      .flatMap((entry) => (entry.kind === "message.user" ? [entry] : []));
+    const transcript = this.#run.transcript();
+    return transcript
+      .slice(this.#placeOfPrompt(transcript) + 1)
+      .filter((entry): entry is Steer =>
+        entry.kind === "message.user" ? entry.data.steers === commandId : entry.kind === "line",
+      );
+  }
+
+  #placeOfPrompt(transcript: readonly TranscriptEntry[]): number {
+    const { commandId } = this.#run;
+    return transcript.findIndex(
+      (entry) => entry.kind === "message.user" && entry.commandId === commandId,
+    );
+  }
+
+  async #sendSteers(turn: Turn, steers: readonly Steer[]): Promise<void> {
+    for (const steer of steers) {
+      const images = steer.kind === "line" ? [] : (steer.data.images ?? []);
+      await turn.prompt({
+        text: textOf(steer.data.text),
+        images: this.#images(images),
+        steers: true,
+      });
+    }
   }
 
   /** Where pi's transcript ends now. */
@@ -195,6 +220,10 @@ export class PiRun {
       return bytes ? [{ type: "image", data: base64(bytes), mimeType }] : [];
     });
   }
+}
+
+function textIn(entry: TranscriptEntry): string[] {
+  return entry.kind === "line" ? [textOf(entry.data.text)] : [];
 }
 
 const unclear: Result = {

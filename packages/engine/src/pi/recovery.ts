@@ -67,7 +67,8 @@ export function foundIn(
   const messages = messagesOf(entries);
   const users = messages.flatMap((message, at) => (isUser(message) ? [at] : []));
   const said = users.map((at) => textOf(messages[at]!["content"]));
-  const exact = said.findIndex((text) => isText(prompt, text));
+  // Lines of an operator may stand above it that a compaction has hidden from the log's transcript.
+  const exact = said.findIndex((text) => isText(prompt, text) || text.endsWith(`\n\n${prompt}`));
   // An expanded skill or template has another text; so has what an extension rewrote.
   const first = exact === -1 && prompt.startsWith("/") ? 0 : exact;
   if (users[first] === undefined) return { how: users.length === 0 ? "absent" : "unclear" };

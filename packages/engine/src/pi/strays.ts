@@ -14,8 +14,8 @@ export interface Stray {
   isNamed: boolean;
   /** All of it has happened. */
   isOver: boolean;
-  /** Whether a run was asked for, and is to come. */
-  isOpened: boolean;
+  /** Whether a run of its own was asked for, and will come. */
+  standing: "new" | "asked" | "opened";
 }
 
 const harness = "pi";
@@ -47,8 +47,8 @@ export class Strays {
   }
 
   /** The oldest that no run was asked for. */
-  unopened(): Stray | undefined {
-    return this.#all.find(({ isNamed, isOpened }) => isNamed && !isOpened);
+  unasked(): Stray | undefined {
+    return this.#all.find(({ isNamed, standing }) => isNamed && standing === "new");
   }
 
   /** The one that a run is about; it is nobody else's then. */
@@ -60,11 +60,16 @@ export class Strays {
     return stray;
   }
 
-  /** What no run was asked for becomes part of the run that is live now. */
-  takeUnopened(): Stray[] {
-    const unopened = this.#all.filter(({ isOpened }) => !isOpened);
-    this.#all = this.#all.filter(({ isOpened }) => isOpened);
-    return unopened;
+  /**
+   * A prompt's run is live: what has no run of its own, and what still goes on, is part of it. A run that was opened comes
+   * before any prompt's, so one that did not come was cancelled.
+   */
+  takeOver(): Stray[] {
+    const all = this.#all.splice(0);
+    this.#all = all.filter(({ standing }) => standing === "asked");
+    return all.filter(
+      ({ standing, isOver }) => standing === "new" || (standing === "opened" && !isOver),
+    );
   }
 
   remove(stray: Stray): void {
@@ -78,7 +83,7 @@ export class Strays {
       text: "",
       isNamed: false,
       isOver: false,
-      isOpened: false,
+      standing: "new",
     };
     this.#all.push(stray);
     return stray;

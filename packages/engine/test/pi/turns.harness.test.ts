@@ -199,3 +199,17 @@ test("[PI8] a turn that does not stop loses its process", async () => {
   expect(stopped?.reason).toBe("it did not stop when it was asked");
   expect(await rig.prompt("next")).toMatchObject({ terminal: "completed", answer: "fresh" });
 });
+
+test("[PI5] lines of an operator reach the model with the next prompt, or in the turn that runs", async () => {
+  const call = { call: { name: "bash", input: { command: "true" } } };
+  const rig = await rigFor({ script: [{ parts: [{ gate: "go" }, call] }, "done"] });
+  await rig.send({ type: "line", text: "(the build is green)" });
+  const commandId = await rig.send({ type: "prompt", text: "go" });
+  const first = await rig.provider.request(1);
+  expect(first.messages.at(-1)?.text).toBe("(the build is green)\n\ngo");
+  await rig.send({ type: "line", text: "(the build is red)" });
+  await rig.until(({ kind, data }) => kind === "line" && JSON.stringify(data).includes("red"));
+  rig.provider.open("go");
+  await rig.settled(commandId);
+  expect(rig.provider.requests[1]?.messages.at(-1)?.text).toBe("(the build is red)");
+});
