@@ -12,6 +12,10 @@ export {
   isClaudeVariable,
   isProviderVariable,
 } from "./harnesses/environment.ts";
+export { acpHarness } from "./harnesses/acp.ts";
+export { claudeHarness } from "./harnesses/claude.ts";
+export { ownHarnesses } from "./harnesses/own-harnesses.ts";
+export { piHarness } from "./harnesses/pi.ts";
 export { commandOf, findProgram, programFolders } from "./harnesses/find-program.ts";
 export { onlySession } from "./harnesses/late-engine.ts";
 export { type Machine, type MachineOptions, openMachine } from "./open-machine.ts";

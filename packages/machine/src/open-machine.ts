@@ -7,6 +7,7 @@ import type { Mount } from "@lichen/server/door";
 import { makeStateDir, openStore } from "@lichen/server/node";
 import type { Hono } from "hono";
 import { type Harness, Harnesses, type Places } from "./harnesses/harness.ts";
+import { ownHarnesses } from "./harnesses/own-harnesses.ts";
 import type { DoorEnv } from "./routes/route.ts";
 import { createMachineMount } from "./routes/machine-app.ts";
 import { MachineSessions } from "./sessions/machine-sessions.ts";
@@ -14,8 +15,8 @@ import type { Wall } from "./sessions/seat.ts";
 
 export interface MachineOptions extends Places {
   readonly stateDir: string;
-  /** The coding agents that it can run sessions of, in the order in which they are offered. */
-  readonly harnesses: readonly Harness[];
+  /** The coding agents that it can run sessions of, in the order in which they are offered; all that Lichen drives where this is left out. */
+  readonly harnesses?: readonly Harness[];
   /** Puts an agent's processes behind this machine's wall. */
   readonly wall?: Wall;
   /** Commands that run at once; 256 unless told otherwise. */
@@ -58,7 +59,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     ...(options.approvalTtlMs === undefined ? {} : { approvalTtlMs: options.approvalTtlMs }),
   });
   const { owner } = store;
-  const harnesses = new Harnesses(options.harnesses, { env, home });
+  const harnesses = new Harnesses(options.harnesses ?? ownHarnesses(), { env, home });
   const sessions = new MachineSessions({
     owner,
     platform,

@@ -66,7 +66,10 @@ test("[MA13] of many that ask for one name at once, exactly one gets it", async 
       rig.tell("/v1/sessions", { json: { name: "one", dir: `~/at-${at}` } }),
     ),
   );
-  expect(asked.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(400)]);
+  expect(asked.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+    201,
+    ...Array(11).fill(400),
+  ]);
   expect(readdirSync(rig.home)).toHaveLength(1);
   await rig.make("other");
   const renamed = await Promise.all(
@@ -74,7 +77,7 @@ test("[MA13] of many that ask for one name at once, exactly one gets it", async 
       rig.tell(`/v1/sessions/${name}/rename`, { json: { name: "new" } }),
     ),
   );
-  expect(renamed.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect(renamed.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
   expect((await rig.list()).map(({ name }) => name)).toContain("new");
   expect(await rig.list()).toHaveLength(2);
 });

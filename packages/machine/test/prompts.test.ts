@@ -3,20 +3,18 @@ import { expect, test } from "vitest";
 import { Rig } from "./rig.ts";
 import { assistantLine, line, scriptedHarness } from "./scripted.ts";
 
-const permission = (prompt: string, extra: object = {}) =>
-  ({
-    ask: { kind: "tool", prompt, key: prompt, tool: "Bash", input: { command: "ls" }, ...extra },
-  }) as const;
-const question = (prompt: string) =>
-  ({
-    ask: {
-      kind: "question",
-      prompt,
-      key: prompt,
-      tool: "AskUserQuestion",
-      questions: [{ question: "Which?", options: [{ label: "A" }, { label: "B" }] }],
-    },
-  }) as const;
+const permission = (prompt: string): Move => ({
+  ask: { kind: "tool", prompt, key: prompt, tool: "Bash", input: { command: "ls" } },
+});
+const question = (prompt: string): Move => ({
+  ask: {
+    kind: "question",
+    prompt,
+    key: prompt,
+    tool: "AskUserQuestion",
+    questions: [{ question: "Which?", options: [{ label: "A" }, { label: "B" }] }],
+  },
+});
 
 /** Plays what the message names, then says what came of it. */
 const asking = scriptedHarness({
@@ -50,7 +48,7 @@ test("[MA26] a prompt is answered once, by our id of it or by the harness's own"
       answer(rig, id, { allow: true }),
       answer(rig, id, { allow: false, message: "no" }),
     ]);
-    expect(both.map(({ status }) => status).sort()).toEqual([204, 409]);
+    expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([204, 409]);
     await rig.until("a", (it) => it.turns > turns && it.state === "idle" && it.pending === 0);
     expect((await answer(rig, id, { allow: true })).status).toBe(409);
   }
@@ -194,7 +192,9 @@ test("[MA25] an empty message is refused, one sent again is a duplicate, other w
   await rig.make("a");
   for (const text of ["", " \n\t"]) expect((await rig.send("a", text)).status).toBe(409);
   const many = await Promise.all(Array.from({ length: 8 }, () => rig.send("a", "once", "m1")));
-  expect(many.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 202]);
+  expect(many.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+    200, 200, 200, 200, 200, 200, 200, 202,
+  ]);
   expect((await rig.send("a", "other", "m1")).status).toBe(409);
   expect((await rig.send("a", "x", "a b")).status).toBe(400);
   await rig.send("a", "without an id");

@@ -3,6 +3,7 @@
 import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Platform } from "@lichen/runtime";
 import { listenHost, type Listening } from "@lichen/server/node";
 import { type Harness, type Machine, openMachine, type MachineSessionInfo } from "../src/index.ts";
 import { scriptedHarness } from "./scripted.ts";
@@ -10,6 +11,7 @@ import { scriptedHarness } from "./scripted.ts";
 export interface RigOptions {
   readonly harnesses?: readonly Harness[];
   readonly env?: Record<string, string>;
+  readonly platform?: Platform;
   /** Where an earlier rig lived: it is opened again. */
   readonly root?: string;
 }
@@ -55,6 +57,7 @@ export class Rig implements AsyncDisposable {
       env: { PATH: process.env["PATH"], ...options.env },
       harnesses: options.harnesses ?? [scriptedHarness()],
       report: (error) => reports.push(error),
+      ...(options.platform ? { platform: options.platform } : {}),
     });
     const host = await listenHost({
       owner: machine.owner,

@@ -6,6 +6,7 @@ export {
   createCodingTools,
 } from "../tools/host/coding-tools.ts";
 export { type AcpEngine, createAcpEngine } from "../acp/engine.ts";
+export { createClaudeEngine } from "../claude/host/create.ts";
 export {
   createQuickJsExecutor,
   type QuickJsExecutor,

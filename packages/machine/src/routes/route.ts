@@ -71,16 +71,22 @@ export function sessionRoute(
       const ask = askOf(path, context.req.raw, context.env.principal);
       const name = ask.name("name");
       const seat = sessions.find(name);
-      try {
-        const target = { agent: seat?.id ?? "", session: onlySession };
-        if (deed.right) demand(ask.principal, deed.right, target);
-      } catch (error) {
-        // What a caller may not see is not there.
-        throw Fault.is(error) && error.code.startsWith("unknown_") ? unknownSession(name) : error;
-      }
+      // What a caller may not see is not there.
+      if (ask.principal.kind === "session" && !isOwn(ask.principal, seat))
+        throw unknownSession(name);
+      const target = { agent: seat?.id ?? "", session: onlySession };
+      if (deed.right) demand(ask.principal, deed.right, target);
       return { ...ask, seat: seat ?? sessions.get(name) };
     }),
   );
+}
+
+/** Whether a session's process asks about its own session. */
+function isOwn(
+  process: { readonly agent: string; readonly session: string },
+  seat?: Seat,
+): boolean {
+  return seat?.id === process.agent && process.session === onlySession;
 }
 
 async function perform<A extends Ask>(
