@@ -1,7 +1,14 @@
 // What pi said in a run, into the log: each line with the message that it means, each call through its order.
 
 import type { Call, Draft, Outcome, Run } from "@lichen/runtime";
-import { addUsage, type Json, type JsonObject, noUsage, type Usage } from "@lichen/wire";
+import {
+  addUsage,
+  type EntryData,
+  type Json,
+  type JsonObject,
+  noUsage,
+  type Usage,
+} from "@lichen/wire";
 import { textAt } from "./codec.ts";
 import { assistantOf, type MadeCall, outcomeOf, type Said } from "./messages.ts";
 
@@ -45,7 +52,7 @@ export class Recorder {
     return this.#last;
   }
 
-  /** What the messages that were recorded here cost. */
+  /** What the messages and compactions that are recorded cost. */
   get used(): Usage {
     return this.#used;
   }
@@ -64,8 +71,14 @@ export class Recorder {
     await this.#run.append(lines.map(lineDraft));
   }
 
-  async write(drafts: readonly Draft[]): Promise<void> {
-    await this.#run.append(drafts);
+  async compaction(line: Json, data: EntryData["compaction"]): Promise<void> {
+    this.count(data.usage);
+    await this.#run.append([lineDraft(line), { kind: "compaction", data }]);
+  }
+
+  /** What an entry costs that the settlement brings. */
+  count(usage: Usage = noUsage): void {
+    this.#used = addUsage(this.#used, usage);
   }
 
   async assistant(line: Json, message: JsonObject): Promise<void> {
@@ -73,7 +86,7 @@ export class Recorder {
     this.#last = said;
     const { data } = said;
     if (!data) return this.lines(line);
-    this.#used = addUsage(this.#used, said.usage);
+    this.count(said.usage);
     const entries = await this.#run.append([lineDraft(line), { kind: "message.assistant", data }]);
     const entry = entries.find(({ kind }) => kind === "message.assistant");
     if (!entry) throw new Error("The log answered an append without its entry.");

@@ -36,7 +36,7 @@ function plainResult(turn: Turn, end: TurnEnd): Result {
       };
     }
     case "compacted":
-      return compactedResult(end);
+      return compactedResult(turn, end);
     case "gone":
       return goneResult(turn, end.gone);
     case "settled":
@@ -44,10 +44,14 @@ function plainResult(turn: Turn, end: TurnEnd): Result {
   }
 }
 
-function compactedResult({ response, line }: Extract<TurnEnd, { how: "compacted" }>): Result {
+function compactedResult(
+  { recorder }: Turn,
+  { response, line }: Extract<TurnEnd, { how: "compacted" }>,
+): Result {
   const entries = [lineDraft(line)];
   if (response.success) {
     const data = compactionOf(response.data, false);
+    recorder.count(data.usage);
     return {
       terminal: "completed",
       answer: textAt(response.data, "summary"),

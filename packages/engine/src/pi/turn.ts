@@ -289,10 +289,7 @@ export class Turn {
   ): Promise<undefined> {
     // One that was asked for is recorded with its answer.
     if (!result || !automatic) return this.recorder.lines(line).then(() => undefined);
-    await this.recorder.write([
-      { kind: "harness.line", data: { harness: "pi", line } },
-      { kind: "compaction", data: compactionOf(result, true) },
-    ]);
+    await this.recorder.compaction(line, compactionOf(result, true));
   }
 
   async #answered(line: Json, response: PiResponse): Promise<TurnEnd | undefined> {

@@ -84,7 +84,9 @@ test("[PI17] a compaction is pi's own: its summary is the answer and stands in t
     terminal: "completed",
     answer: expect.stringContaining("the summary of it all"),
   });
-  expect(settlement.usage.output).toBeGreaterThan(0);
+  // Two requests: of the turns before, and of the one that is cut.
+  expect(settlement.usage).toMatchObject({ input: 20, output: 10 });
+  expect(settlement.usage.cost).toBeCloseTo(0.00004, 8);
   const [compaction] = await rig.data("compaction");
   expect(compaction).toMatchObject({
     automatic: false,
@@ -108,6 +110,7 @@ test("[PI17] a compaction that pi begins by itself is part of its run", async ()
   await rig.prompt("1");
   const settlement = await rig.prompt("2");
   expect(settlement).toMatchObject({ terminal: "completed", answer: words });
+  expect(settlement.usage).toMatchObject({ input: 99_520, output: 15 });
   expect(await rig.data("compaction")).toMatchObject([
     { automatic: true, summary: expect.stringContaining("the summary") },
   ]);
@@ -126,4 +129,19 @@ test("[PI12] runs cost what they used, also after pi began anew on a conversatio
     expect(used).toMatchObject({ input: 100, output: 50 });
     expect(used.cost).toBeCloseTo(0.0002, 8);
   }
+});
+
+test("[PI17] a compaction that is cancelled leaves the conversation as it was", async () => {
+  const words = "word ".repeat(2_000);
+  const rig = await rigFor({
+    script: [words, words, { parts: [{ hang: true }] }, "three"],
+    settings: { compaction: { keepRecentTokens: 1_000, reserveTokens: 2_000 } },
+  });
+  for (const text of ["1", "2"]) await rig.prompt(text);
+  const commandId = await rig.send({ type: "compact" });
+  await rig.provider.request(3);
+  await rig.send({ type: "cancel", commandId });
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "cancelled" });
+  expect(await rig.data("compaction")).toEqual([]);
+  expect(await rig.prompt("3")).toMatchObject({ terminal: "completed", answer: "three" });
 });
