@@ -29,6 +29,22 @@ export {
   Withdrawal,
 } from "./command.ts";
 export {
+  Claimed,
+  ClaimRequest,
+  Device,
+  DeviceChange,
+  DeviceId,
+  DeviceKind,
+  DeviceList,
+  EnrolRequest,
+  MeshList,
+  PairOffer,
+  PairRequest,
+  PairState,
+  Peer,
+  PeerList,
+} from "./device.ts";
+export {
   addUsage,
   AssistantBlock,
   BlobRef,

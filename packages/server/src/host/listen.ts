@@ -39,6 +39,8 @@ export interface Listening {
   /** The port that was asked for and is taken, and by whom where the system says. */
   readonly taken: Served["taken"];
   readonly door: Door;
+  /** The `host:port` pairs of the addresses that it is bound to. */
+  readonly boundTo: ReadonlySet<string>;
   /** Goes down: see `drainHost`. */
   drain(options?: { graceMs?: number }): Promise<void>;
 }
@@ -76,6 +78,7 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     tokens,
     taken: served.taken,
     door,
+    boundTo: served.boundTo,
     drain: ({ graceMs } = {}) =>
       (draining ??= drainHost({
         door,
