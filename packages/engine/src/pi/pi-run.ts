@@ -16,6 +16,9 @@ import { type Found, foundIn, noteOf, placeIn, placeLine } from "./recovery.ts";
 import { resultOf, settledResult } from "./settlement.ts";
 import { type PiLink, Turn, type TurnEnd } from "./turn.ts";
 
+/** Of an operator, above one prompt. */
+const mostLines = 100;
+
 type Taken = Extract<Found, { how: "taken" }>;
 
 export class PiRun {
@@ -116,7 +119,7 @@ export class PiRun {
   #text(): string {
     const { text } = this.#work;
     if (text.startsWith("/")) return text;
-    const transcript = this.#run.transcript();
+    const transcript = this.#run.transcript(mostLines);
     const at = this.#placeOfPrompt(transcript);
     const before = transcript.slice(0, Math.max(at, 0));
     const lines = before.slice(before.findLastIndex(({ kind }) => kind !== "line") + 1);

@@ -234,8 +234,11 @@ export interface Run extends EngineSession {
   };
   /** All that decides about this session's calls of capabilities, as it stands now: ask at each call, keep nothing. */
   access(): Access;
-  /** The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then what that kept. */
-  transcript(): TranscriptEntry[];
+  /**
+   * The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then
+   * what that kept. `newest`: no more than so many of its newest entries, which is fast on any branch.
+   */
+  transcript(newest?: number): TranscriptEntry[];
   /** The lines of a coding agent that this run has recorded, whole, oldest first: what a driver goes on from after a crash. */
   lines(): Json[];
   /** The bytes of an image or text blob of this session. */

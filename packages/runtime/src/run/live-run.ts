@@ -181,8 +181,8 @@ export class LiveRun implements Run {
     return this.#house.grants.access(aid, sid);
   }
 
-  transcript(): TranscriptEntry[] {
-    return transcript(this.#sql, this.#row().leaf);
+  transcript(newest?: number): TranscriptEntry[] {
+    return transcript(this.#sql, this.#row().leaf, newest);
   }
 
   lines(): Json[] {
