@@ -26,6 +26,8 @@ export class Asks {
   readonly #run: Run;
   readonly #it: AskContext;
   readonly #open = new Map<string, Open>();
+  /** Calls whose permission was waited for when the process ended. */
+  readonly #lost = new Set<string>();
 
   constructor(run: Run, it: AskContext) {
     this.#run = run;
@@ -108,8 +110,14 @@ export class Asks {
   async withdrawAll(reason: string): Promise<void> {
     for (const { request, key } of [...this.#open.values()]) {
       this.#open.delete(request.id);
+      if (request.callId !== undefined) this.#lost.add(request.callId);
       await this.#run.withdrawQuestion(key, reason);
     }
+  }
+
+  /** Whether the call's permission was never given, because the process that asked for it ended. */
+  wasLost(callId: string): boolean {
+    return this.#lost.has(callId);
   }
 
   /** The run is over: whatever is decided now is told to nobody. */

@@ -14,6 +14,7 @@ import { imagesOf, type Message } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
 import { type Plan, Recovering } from "./recovering.ts";
 import { settlementOf } from "./settlement.ts";
+import { mayHaveEffects } from "./tools.ts";
 import type { Turn, TurnEnd } from "./turn.ts";
 
 const stopMs = 8_000;
@@ -32,8 +33,10 @@ export interface RunHouse {
   readonly conversation: () => string | undefined;
   /** A process that has the session's model; or why there is none. */
   ready(run: Run): Promise<HarnessProcess | Refusal>;
-  /** Whether it has said what no run has yet, or is in a turn of its own. */
-  isSpeaking(): boolean;
+  /** Whether it has said what no run has yet. */
+  hasLines(): boolean;
+  /** Whether it is in a turn, which it may have begun by itself. */
+  isInTurn(): boolean;
   /** Hands on what it has said. */
   deliver(): void;
   /** The run that it opened by itself has begun. */
@@ -64,20 +67,32 @@ export class ClaudeRun {
     for (let attempt = 1; ; attempt++) {
       if (result) return result;
       if (run.signal.aborted) return stopped(run);
-      const ended = turn.begin();
+      const ended = turn.begin(this.#house.isInTurn());
       const ready = await this.#untilStopped(this.#house.ready(run), run);
       if (ready === "stopped") return stopped(run);
       if ("diagnostic" in ready) return ready;
       this.#house.deliver();
-      for (const message of says) await turn.say(message);
-      const end = await this.#watched(ended, turn);
+      const end = await this.#watched(this.#said(says, ended), turn);
       if (end === "stopped") return this.#stop(ended, run, turn);
       if (end.is === "result") return settlementOf(end.result, work.text);
       if (end.is === "gone" && (end.gone.wasAsked || attempt >= attempts))
         return this.#lostTo(end.gone, turn, recovering);
+      if (attempt >= attempts * 2)
+        return { terminal: "failed", diagnostic: "Claude Code takes no message in this turn." };
       if (end.is === "known") recovering.noteKnown(end.uuid);
       ({ says, result } = await this.#afterDeath(recovering, prompt));
     }
+  }
+
+  /** Says the messages, then waits for the end of their turn. */
+  async #said(says: readonly Message[], ended: Promise<TurnEnd>): Promise<TurnEnd> {
+    try {
+      for (const message of says) await this.#turn.say(message);
+    } catch {
+      // It listens no more. Whatever it does still, it is of no use.
+      await this.#house.supervisor.process?.kill();
+    }
+    return ended;
   }
 
   /** A run that Claude Code opened by itself: its lines are there, or come. */
@@ -90,8 +105,9 @@ export class ClaudeRun {
         diagnostic: "Claude Code's process ended in the middle of what it did by itself.",
       };
     }
-    if (!this.#house.isSpeaking()) return { terminal: "completed", answer: "" };
-    const ended = turn.begin();
+    if (!this.#house.hasLines() && !this.#house.isInTurn())
+      return { terminal: "completed", answer: "" };
+    const ended = turn.begin(this.#house.isInTurn());
     turn.follow();
     this.#house.deliver();
     const end = await this.#watched(ended, turn);
@@ -171,8 +187,7 @@ export class ClaudeRun {
   /** The run ends with its process. */
   async #lostTo(gone: Gone, turn: Turn, recovering: Recovering): Promise<Result> {
     await recovering.withdraw("the process that asked has ended");
-    const { openCalls } = turn;
-    const hasUnknown = openCalls.some(({ label }) => label === "write");
+    const hasUnknown = turn.openCalls.some(({ name }) => mayHaveEffects(name));
     return {
       terminal: hasUnknown ? "outcome_unknown" : "interrupted",
       diagnostic: `Claude Code's process ended in the middle of the turn: ${gone.reason}.`,

@@ -33,7 +33,6 @@ export class ClaudeConnection implements Connection {
   #skips = { may: false, does: false };
   #model = "default";
   #isTrusted = false;
-  #isNew = false;
   #isLost = false;
   /** The highest running total of costs that was seen; none where an earlier process had it. */
   #costMark: number | undefined;
@@ -69,7 +68,8 @@ export class ClaudeConnection implements Connection {
       report: this.#options.report,
       conversation: () => this.#conversation(),
       ready: (run) => this.#ready(run),
-      isSpeaking: () => this.#lines.length > 0 || this.#isInTurn,
+      hasLines: () => this.#lines.length > 0,
+      isInTurn: () => this.#isInTurn,
       deliver: () => this.#pump(),
       takeOver: () => {
         this.#isOutsideAsked = false;
@@ -113,14 +113,16 @@ export class ClaudeConnection implements Connection {
     this.supervisor.settingsChanged();
     const { autoApprove } = this.#options.settings();
     if (autoApprove) this.#turn?.asks.approveWaiting();
+    // One that starts was told of what held before.
+    if (this.supervisor.state === "starting") await this.supervisor.ensure().catch(() => {});
     const { process } = this.supervisor;
     if (!process || !this.#skips.may || this.#skips.does === autoApprove) return;
     try {
       await this.#setMode(process, autoApprove);
     } catch (error) {
-      // Allowing can be done from here; what still allows by itself may not go on.
-      if (!autoApprove) await this.supervisor.restart();
-      else this.#options.report(error);
+      this.#options.report(error);
+      // Allowing is done from here too; what still allows by itself may not go on.
+      if (!autoApprove) await this.supervisor.restart().catch(this.#options.report);
     }
   }
 
@@ -141,14 +143,18 @@ export class ClaudeConnection implements Connection {
   }
 
   async #ensure(): Promise<HarnessProcess> {
+    // A new conversation has begun, which the process in hand knows nothing of.
+    if (this.#conversation() === undefined)
+      await this.supervisor.finish("a new conversation began");
     try {
       return await this.supervisor.ensure();
     } catch (error) {
       if (!this.#isLost) throw error;
-      // Its conversation is no more: it goes on in a new one.
-      this.#isLost = false;
-      await this.#name(this.#place.randomUuid());
-      return this.supervisor.ensure();
+      throw new Fault(
+        "unavailable",
+        `Claude Code does not find conversation ${this.#conversation()} in ${this.#options.dir}: it belongs to another folder, or its transcript is gone. Begin a new conversation, or adopt it in its own folder.`,
+        { cause: error, retryable: false },
+      );
     }
   }
 
@@ -162,16 +168,19 @@ export class ClaudeConnection implements Connection {
 
   async #start(): Promise<HarnessStart> {
     const { autoApprove } = this.#options.settings();
-    if (this.#conversation() === undefined) await this.#name(this.#place.randomUuid());
+    const known = this.#conversation();
+    const state = known === undefined ? "begun" : await this.#place.stateOf(known);
+    // Durable before anything is said under it.
+    if (state === "begun") await this.#name(this.#place.randomUuid());
     const conversation = this.#conversation() ?? "";
-    this.#isNew = !(await this.#place.hasTranscript(conversation));
+    const isNew = state !== "said";
     this.#isTrusted = await this.#place.isTrusted();
     this.#skips = { may: autoApprove, does: autoApprove };
     this.#model = "default";
     this.#isInTurn = false;
     this.#isLost = false;
-    this.#costMark = this.#isNew ? 0 : undefined;
-    const args = argumentsOf({ autoApprove, conversation, isNew: this.#isNew });
+    this.#costMark = isNew ? 0 : undefined;
+    const args = argumentsOf({ autoApprove, conversation, isNew });
     return this.#place.isRoot ? { args, env: { IS_SANDBOX: "1" } } : { args };
   }
 
@@ -238,7 +247,9 @@ export class ClaudeConnection implements Connection {
   /** Claude Code goes on under another id: after a command of its own that clears the conversation. */
   async #named(lines: readonly DurableLine[]): Promise<void> {
     const init = lines.findLast((line) => line.is === "init");
-    if (init?.is !== "init" || init.conversation === this.#conversation()) return;
+    const known = this.#conversation();
+    // Without one a new conversation has begun: what the former process still says belongs to none.
+    if (init?.is !== "init" || known === undefined || init.conversation === known) return;
     await this.#name(init.conversation);
   }
 

@@ -11,8 +11,11 @@ export interface ClaudePlace {
   /** The uuid of the message that carries what is named so: the same for ever. */
   messageUuid(name: string): string;
   toBase64(bytes: Uint8Array): string;
-  /** Whether Claude Code has written anything of this conversation down. */
-  hasTranscript(conversation: string): Promise<boolean>;
+  /**
+   * What Claude Code has of this conversation on disk: `begun` where nothing was said in it yet, which it can neither go
+   * on with nor begin anew under that id.
+   */
+  stateOf(conversation: string): Promise<"unknown" | "begun" | "said">;
   /** The conversation's own lines from the message of this uuid on, oldest first; nothing where it holds none. */
   transcriptFrom(conversation: string, uuid: string): Promise<readonly Json[]>;
   /** Whether the owner has said that Claude Code may trust the folder: only there its local settings count. */

@@ -9,9 +9,9 @@ import { type Json, textOf } from "@lichen/wire";
 import { type DurableLine, readLine } from "./line.ts";
 import { imagesOf, type Message } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
-import { type Evidence, fateOf, noteOf, unheard, uuidOf } from "./recovery.ts";
+import { type Evidence, fateOf, forgottenCalls, noteOf, unheard, uuidOf } from "./recovery.ts";
 import { settlementOf } from "./settlement.ts";
-import { labelOf } from "./tools.ts";
+import { labelOf, mayHaveEffects } from "./tools.ts";
 import { isCommand, type Turn } from "./turn.ts";
 
 export interface Plan {
@@ -48,17 +48,17 @@ export class Recovering {
     const evidence = await this.#evidence(said, lines);
     const missed = unheard(evidence).map(readLine).filter(isDurable);
     if (missed.length > 0) await this.#turn.take(missed);
-    const unknown = this.#turn.openCalls.filter(({ label }) => label === "write");
+    const unknown = this.#turn.openCalls.filter(({ name }) => mayHaveEffects(name));
     await this.#turn.abandonCalls();
     const fate = fateOf(evidence);
     if (fate.is === "over") return { says: [], result: settlementOf(fate.result, this.#work.text) };
     const missing = said.filter(({ uuid }) => fate.missing.includes(uuid));
-    if (missing[0] === prompt && unknown.length > 0) {
-      const text = `${prompt.text}\n\n${noteOf(fate.lostApproval, unknown)}`;
-      return { says: [{ ...prompt, text }, ...missing.slice(1)] };
-    }
+    const forgotten = forgottenCalls(evidence).filter(({ name }) => mayHaveEffects(name));
+    const words = noteOf({ lostApproval: fate.lostApproval, unknown, forgotten });
+    if (missing[0] === prompt && unknown.length + forgotten.length > 0)
+      return { says: [{ ...prompt, text: `${prompt.text}\n\n${words}` }, ...missing.slice(1)] };
     if (missing[0] === prompt) return { says: missing };
-    const note = { uuid: this.#freeNote(evidence), text: noteOf(fate.lostApproval, unknown) };
+    const note = { uuid: this.#freeNote(evidence), text: words };
     return { says: [{ ...note, images: [] }, ...missing] };
   }
 

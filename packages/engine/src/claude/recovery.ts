@@ -141,19 +141,48 @@ export interface LeftCall {
   readonly input: Json;
 }
 
+/** Calls with an outcome in the log that Claude Code itself has forgotten: its transcript was not written that far. */
+export function forgottenCalls({ lines, transcript }: Evidence): LeftCall[] {
+  const remembered = new Set(keptOf(transcript).flatMap(({ line }) => callsOf(line).map(idOf)));
+  const heard = lines.map(readLine);
+  const done = new Set(
+    heard.flatMap((line) => (line.is === "results" ? line.results.map(({ id }) => id) : [])),
+  );
+  return heard
+    .flatMap((line) => ("raw" in line ? callsOf(line) : []))
+    .filter(({ id }) => done.has(id) && !remembered.has(id));
+}
+
+function callsOf(line: DurableLine) {
+  return line.is === "assistant" ? line.blocks.filter((block) => block.type === "call") : [];
+}
+
+function idOf({ id }: { readonly id: string }): string {
+  return id;
+}
+
 /** What a coding agent is told that goes on after its process died. */
-export function noteOf(lostApproval: boolean, unknown: readonly LeftCall[]): string {
-  const calls = unknown.map(({ name, input }) => `\n- ${name} ${short(JSON.stringify(input))}`);
+export function noteOf(what: {
+  readonly lostApproval: boolean;
+  readonly unknown: readonly LeftCall[];
+  readonly forgotten: readonly LeftCall[];
+}): string {
+  const { lostApproval, unknown, forgotten } = what;
   return [
     "[Lichen: your process ended in the middle of this turn and was started again.",
     lostApproval
       ? " A permission that you asked for was lost with it; the user did not refuse it: ask again if you still need it."
       : "",
-    calls.length > 0
-      ? ` It is not known how far these calls came; check before you repeat them:${calls.join("")}\n`
-      : "",
+    listed(" It is not known how far these calls came; check before you repeat them:", unknown),
+    listed(" These calls were made already, though you may not remember them:", forgotten),
     " Go on with what the user asked for, from where you were.]",
   ].join("");
+}
+
+function listed(words: string, calls: readonly LeftCall[]): string {
+  if (calls.length === 0) return "";
+  const lines = calls.map(({ name, input }) => `\n- ${name} ${short(JSON.stringify(input))}`);
+  return `${words}${lines.join("")}\n`;
 }
 
 function short(text: string): string {

@@ -9,6 +9,11 @@ const reading = new Set([
   ...["ListMcpResourcesTool", "ReadMcpResourceTool", "CronList", "ReportFindings"],
 ]);
 
+/** Also what only starts others, which may change something. */
+export function mayHaveEffects(tool: string): boolean {
+  return labelOf(tool) === "write" || tool === "Task" || tool === "Agent" || tool === "Skill";
+}
+
 export function labelOf(tool: string): Label {
   return reading.has(tool) ? "read" : "write";
 }

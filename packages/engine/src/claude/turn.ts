@@ -69,10 +69,10 @@ export class Turn {
     this.asks = new Asks(run, it);
   }
 
-  /** A process is there for it: from now on it can end. */
-  begin(): Promise<TurnEnd> {
+  /** From now on it can end. `isInTurn`: Claude Code is in a turn already, into which a message is taken. */
+  begin(isInTurn: boolean): Promise<TurnEnd> {
     this.#end = Promise.withResolvers();
-    this.#hasBegun = false;
+    this.#hasBegun = isInTurn;
     this.#result = undefined;
     this.#said.clear();
     return this.#end.promise;
@@ -132,8 +132,11 @@ export class Turn {
     if (drafts.length > 0) await this.run.append(drafts);
   }
 
+  /** Those that may have begun: a call whose permission was still waited for has not. */
   get openCalls(): readonly OpenCall["call"][] {
-    return [...this.#calls.values()].map(({ call }) => call);
+    return [...this.#calls.values()]
+      .map(({ call }) => call)
+      .filter(({ callId }) => !this.asks.wasLost(callId));
   }
 
   /** Writes what the lines mean, and acts on them once that is durable. */
@@ -158,7 +161,7 @@ export class Turn {
   /** What the process's death leaves open ends as unknown. */
   async abandonCalls(): Promise<void> {
     for (const [id, { call, settle }] of this.#calls) {
-      if (settle) this.#settle(id, unknownOutcome);
+      if (settle) this.#settle(id, this.asks.wasLost(id) ? notRun : unknownOutcome);
       else await this.run.call({ ...call, replaySafe: false }, async () => unknownOutcome);
       this.#calls.delete(id);
     }
@@ -336,6 +339,16 @@ export const unknownOutcome: Outcome = {
     {
       type: "text",
       text: "The process ended in this call. Its effect is unknown: check before you repeat it.",
+    },
+  ],
+  isError: true,
+};
+
+const notRun: Outcome = {
+  content: [
+    {
+      type: "text",
+      text: "This call did not run: the process ended while its permission was waited for.",
     },
   ],
   isError: true,

@@ -33,7 +33,11 @@ export function claudePlace({ env, dir }: Pick<HarnessOptions, "env" | "dir">): 
     randomUuid: () => randomUUID(),
     messageUuid,
     toBase64: (bytes) => Buffer.from(bytes).toString("base64"),
-    hasTranscript: async (conversation) => (await fileOf(config, conversation)) !== undefined,
+    stateOf: async (conversation) => {
+      const file = await fileOf(config, conversation);
+      if (file === undefined) return "unknown";
+      return (await isSaid(file)) ? "said" : "begun";
+    },
     transcriptFrom: async (conversation, uuid) => {
       const file = await fileOf(config, conversation);
       return file === undefined ? [] : linesFrom(file, uuid);
@@ -60,6 +64,13 @@ async function fileOf(config: string, conversation: string): Promise<string | un
     if (found?.isFile()) return file;
   }
   return undefined;
+}
+
+/** Whether anything was said in it: the first lines may be notes of Claude Code's own. */
+async function isSaid(file: string): Promise<boolean> {
+  for await (const text of createInterface({ input: createReadStream(file) }))
+    if (/"type":"(user|assistant)"/.test(text)) return true;
+  return false;
 }
 
 async function linesFrom(file: string, uuid: string): Promise<Json[]> {
