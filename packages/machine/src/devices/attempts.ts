@@ -1,7 +1,7 @@
 // How often each address may try: a few times in a minute, counted where nobody can make the count grow without end.
 
 import { isIPv6 } from "node:net";
-import { normalAddress } from "../mesh/address.ts";
+import { groupsOf, normalAddress } from "../mesh/address.ts";
 
 export interface AttemptsOptions {
   readonly now: () => number;
@@ -46,9 +46,5 @@ export class Attempts {
 function neighbourhood(address: string): string {
   const plain = normalAddress(address);
   if (plain === undefined || !isIPv6(plain)) return plain ?? "";
-  const [head = "", tail] = plain.split("::");
-  const before = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  const between = Array.from({ length: 8 - before.length - after.length }, () => "0");
-  return [...before, ...between, ...after].slice(0, 4).join(":");
+  return groupsOf(plain).slice(0, 4).join(":");
 }
