@@ -28,6 +28,7 @@ export {
   type SessionAsk,
   sessionRoute,
 } from "./routes/route.ts";
+export type { Adopt, AdoptedSession } from "./routes/session-routes.ts";
 export type { MachineSessionInfo } from "./sessions/info.ts";
 export { type MachineSessions, type NewSession } from "./sessions/machine-sessions.ts";
 export type { PromptAnswer, Seat, SettingsPatch, Wall } from "./sessions/seat.ts";

@@ -9,6 +9,7 @@ import type { Hono } from "hono";
 import { type Harness, Harnesses, type Places } from "./harnesses/harness.ts";
 import { ownHarnesses } from "./harnesses/own-harnesses.ts";
 import type { DoorEnv } from "./routes/route.ts";
+import type { Adopt } from "./routes/session-routes.ts";
 import { createMachineMount } from "./routes/machine-app.ts";
 import { MachineSessions } from "./sessions/machine-sessions.ts";
 import type { Wall } from "./sessions/seat.ts";
@@ -27,6 +28,8 @@ export interface MachineOptions extends Places {
   /** Told that nothing can be written any more: end the process. Where it is left out, `report` is told. */
   readonly lost?: (error: unknown) => void;
   readonly platform?: Platform;
+  /** What continues conversations of this computer as sessions. */
+  readonly adopt?: (machine: Omit<Machine, "mount">) => Adopt;
   /** Routers of further rooms, made when the sessions are open. */
   readonly more?: (machine: Omit<Machine, "mount">) => readonly Hono<DoorEnv>[];
 }
@@ -75,7 +78,11 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   try {
     await sessions.open();
     const more = options.more?.(machine) ?? [];
-    return { ...machine, mount: createMachineMount({ sessions, harnesses, platform, more }) };
+    const adopt = options.adopt?.(machine);
+    return {
+      ...machine,
+      mount: createMachineMount({ sessions, harnesses, platform, more, adopt }),
+    };
   } catch (error) {
     await close({ patienceMs: 0 });
     throw error;

@@ -112,3 +112,22 @@ test("[MA32] the machine says which coding agents it runs, and of the others wha
     cage: expect.objectContaining({ available: false, images: [] }),
   });
 });
+
+test("[MA12] a session that continues a conversation begins in its directory, which is never made for it", async () => {
+  await using rig = await Rig.open({
+    adopt:
+      ({ sessions }) =>
+      ({ resume, dir = "~/elsewhere", ...wish }, by) =>
+        sessions.create({ ...wish, dir, conversation: { id: resume, file: "/t.jsonl" } }, by),
+  });
+  const json = { name: "a", resume: "c-1" };
+  const refused = await rig.tell("/v1/sessions", { json });
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining("not on this machine") },
+  });
+  expect(readdirSync(rig.home)).toEqual([]);
+  mkdirSync(join(rig.home, "elsewhere"));
+  expect((await rig.tell("/v1/sessions", { json })).status).toBe(201);
+  expect(rig.machine.sessions.get("a").conversation).toEqual({ id: "c-1", file: "/t.jsonl" });
+});

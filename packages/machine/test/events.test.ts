@@ -195,7 +195,12 @@ test("[MA17] what streams is shown as it grows, has no number, and each reader g
       scriptedHarness({
         script: [
           { partials: ["Hel"] },
-          { gate: gates[0]!.promise },
+          {
+            gate: async ({ run }) => {
+              await gates[0]!.promise;
+              run.partial({ tool: { index: 0, name: "Bash" } });
+            },
+          },
           { partials: ["Hello, wor"] },
           { gate: gates[1]!.promise },
           { append: [assistantLine("Hello, world")] },

@@ -5,13 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Platform } from "@lichen/runtime";
 import { listenHost, type Listening } from "@lichen/server/node";
-import { type Harness, type Machine, openMachine, type MachineSessionInfo } from "../src/index.ts";
+import {
+  type Harness,
+  type Machine,
+  openMachine,
+  type MachineOptions,
+  type MachineSessionInfo,
+} from "../src/index.ts";
 import { scriptedHarness } from "./scripted.ts";
 
 export interface RigOptions {
   readonly harnesses?: readonly Harness[];
   readonly env?: Record<string, string>;
   readonly platform?: Platform;
+  readonly adopt?: MachineOptions["adopt"];
   /** Where an earlier rig lived: it is opened again. */
   readonly root?: string;
 }
@@ -58,6 +65,7 @@ export class Rig implements AsyncDisposable {
       harnesses: options.harnesses ?? [scriptedHarness()],
       report: (error) => reports.push(error),
       ...(options.platform ? { platform: options.platform } : {}),
+      ...(options.adopt ? { adopt: options.adopt } : {}),
     });
     const host = await listenHost({
       owner: machine.owner,

@@ -132,7 +132,7 @@ class ScriptedDriver implements HarnessEngine {
 
   #start(): void {
     const { dir, env } = this.#given;
-    this.#child ??= spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], {
+    this.#child ??= spawn("sleep", ["100000"], {
       cwd: dir,
       env,
       stdio: "ignore",

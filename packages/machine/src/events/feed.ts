@@ -150,7 +150,9 @@ export class Feed implements Source {
   /** Of a text that streams, the reader gets what it does not have yet. */
   async #show(partial: Partial): Promise<void> {
     this.#partial = undefined;
-    const { after, text = "" } = partial;
+    const { after, text } = partial;
+    // What streams beside the text (a tool, a thought) leaves the text as it was.
+    if (text === undefined) return;
     const shown = this.#shown;
     const had = shown && shown.after === after && text.startsWith(shown.text) ? shown.text : "";
     this.#shown = { after, text };

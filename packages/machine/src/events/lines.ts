@@ -3,7 +3,7 @@
 import { type BlobRef, cut, type Json, type JsonObject } from "@lichen/wire";
 
 /** A piece of an assistant's message. */
-export type Said =
+type Said =
   | { readonly text: string | BlobRef }
   | { readonly tool: string; readonly input: JsonObject };
 

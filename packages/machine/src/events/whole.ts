@@ -18,7 +18,7 @@ const jsonType = "application/json";
 const sliceBytes = 262_144;
 
 /** The reference that stands in the place of a value; undefined for any other value. */
-export function referenceIn(value: Json): Reference | undefined {
+function referenceIn(value: Json): Reference | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const { blob, mimeType, bytes } = value;
   if (mimeType !== textType && mimeType !== jsonType) return undefined;

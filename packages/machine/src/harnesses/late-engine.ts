@@ -7,6 +7,7 @@ import type {
   EngineAbilities,
   EngineHost,
   EngineSession,
+  HarnessState,
   ModelCatalogue,
   Result,
   Run,
@@ -34,6 +35,7 @@ export class LateEngine implements HarnessEngine {
   readonly #options: LateEngineOptions;
   #engine: HarnessEngine | undefined;
   #missing: string | undefined;
+  #host: EngineHost | undefined;
 
   constructor(options: LateEngineOptions) {
     this.name = options.harness.name;
@@ -70,7 +72,12 @@ export class LateEngine implements HarnessEngine {
     this.#missing = found.missing;
     if (found.command === undefined) return undefined;
     const env = harnessEnvironment(harness, places, { session: id, command: found.command });
-    this.#engine = harness.open({ ...options, command: found.command, env });
+    try {
+      this.#engine = harness.open({ ...options, command: found.command, env });
+    } catch (error) {
+      options.report(error);
+      this.#missing = `${harness.title} cannot be driven: ${error instanceof Error ? error.message : String(error)}`;
+    }
     return this.#engine;
   }
 
@@ -84,7 +91,13 @@ export class LateEngine implements HarnessEngine {
 
   open(session: EngineSession, host: EngineHost): Connection {
     if (session.session !== onlySession) return noSession;
+    this.#host = host;
     return new LateConnection(this, session, host);
+  }
+
+  /** The harness's own conversation that the session is in, where it was named. */
+  get conversation(): HarnessState["conversation"] {
+    return this.#host?.harness().conversation;
   }
 
   /** The engine where its program was found. */

@@ -16,9 +16,11 @@ const noneYet = (name: string) =>
 
 const model = z.string().min(1).max(256).exactOptional();
 
+/** Of a session that continues a conversation the directory may be left out: it is the conversation's. */
 export const CreateBody = z.strictObject({
   name: z.string(),
-  dir: z.string().max(4_096),
+  dir: z.string().max(4_096).exactOptional(),
+  resume: z.string().min(1).max(256).exactOptional(),
   harness: z.string().exactOptional(),
   command: z.array(z.string().min(1).max(4_096)).max(64).exactOptional(),
   model,

@@ -9,13 +9,14 @@ import type { MachineSessions } from "../sessions/machine-sessions.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { harnessRoutes } from "./harness-routes.ts";
 import { type DoorEnv, refuse } from "./route.ts";
-import { sessionRoutes } from "./session-routes.ts";
+import { type Adopt, sessionRoutes } from "./session-routes.ts";
 import { talkRoutes } from "./talk-routes.ts";
 
 export interface MachineAppOptions {
   readonly sessions: MachineSessions;
   readonly harnesses: Harnesses;
   readonly platform: Platform;
+  readonly adopt?: Adopt | undefined;
   /** Routers of further rooms, with whole paths (`/v1/…`). */
   readonly more?: readonly Hono<DoorEnv>[];
 }
@@ -26,7 +27,7 @@ export function createMachineMount(options: MachineAppOptions): Mount {
   const streams = new Streams((ms, wake) => platform.after(ms, wake), { beat: "keepalive" });
   const app = new Hono<DoorEnv>({ getPath: (request) => pathOf(request.url) });
   for (const router of [
-    sessionRoutes(sessions),
+    sessionRoutes(sessions, options.adopt),
     talkRoutes(sessions),
     eventRoutes({ sessions, streams, platform }),
     harnessRoutes(harnesses),

@@ -1,9 +1,12 @@
 // The routes that list, make, change and remove sessions.
 
 import { demand, json, noContent, readJson, readQuery } from "@lichen/server/door";
+import { Fault } from "@lichen/wire";
 import { Hono } from "hono";
+import type * as z from "zod";
 import { tailLines } from "../sessions/glance.ts";
-import type { MachineSessions } from "../sessions/machine-sessions.ts";
+import type { MachineSessions, NewSession } from "../sessions/machine-sessions.ts";
+import type { Seat } from "../sessions/seat.ts";
 import { onlySession } from "../harnesses/late-engine.ts";
 import { CreateBody, ListQuery, NoQuery, RenameBody, SettingsBody } from "./bodies.ts";
 import {
@@ -15,8 +18,32 @@ import {
   sessionRoute,
 } from "./route.ts";
 
-export function sessionRoutes(sessions: MachineSessions): Hono<DoorEnv> {
+/** A session that goes on with a conversation of its harness. */
+export interface AdoptedSession extends Omit<NewSession, "dir" | "conversation"> {
+  /** The conversation's id. */
+  readonly resume: string;
+  readonly dir?: string;
+}
+
+/** Finds the conversation and makes the session that continues it. */
+export type Adopt = (wish: AdoptedSession, by?: string) => Promise<Seat>;
+
+export function sessionRoutes(sessions: MachineSessions, adopt?: Adopt): Hono<DoorEnv> {
   const app = new Hono<DoorEnv>();
+
+  const made = async (wish: z.infer<typeof CreateBody>, by?: string): Promise<Seat> => {
+    const { cage: _cage, resume, dir, ...own } = wish;
+    if (resume !== undefined) {
+      if (!adopt)
+        throw new Fault(
+          "invalid",
+          "resume: this machine continues no conversations from elsewhere.",
+        );
+      return adopt({ ...own, resume, ...(dir === undefined ? {} : { dir }) }, by);
+    }
+    if (dir === undefined) throw new Fault("invalid", "dir: name the session's directory.");
+    return sessions.create({ ...own, dir }, by);
+  };
 
   machineRoute(app, "/v1/sessions", {
     // Every session's process may look for itself.
@@ -25,8 +52,7 @@ export function sessionRoutes(sessions: MachineSessions): Hono<DoorEnv> {
       right: "change",
       run: async ({ request, by }) => {
         const wish = await readJson(request, CreateBody);
-        const { cage: _cage, ...made } = wish;
-        const seat = await refusedAs(400, () => sessions.create(made, by));
+        const seat = await refusedAs(400, () => made(wish, by));
         return json(seat.info(), 201);
       },
     },

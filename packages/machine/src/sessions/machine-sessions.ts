@@ -24,6 +24,8 @@ export interface NewSession {
   /** The command and its arguments, of a harness that takes one. */
   readonly command?: readonly string[];
   readonly model?: string;
+  /** A conversation of the harness's own that the session goes on with, in the directory where it was. */
+  readonly conversation?: { readonly id: string; readonly file?: string };
   readonly auto_approve?: boolean;
   readonly keep_running?: boolean;
 }
@@ -96,7 +98,13 @@ export class MachineSessions {
         "dir: it lies in the state of this machine: choose another place.",
       );
     return this.#claiming(name, async () => {
-      const undo = isDirectory(dir) ? () => {} : makeDirectory(dir);
+      const isThere = isDirectory(dir);
+      if (wish.conversation && !isThere)
+        throw new Fault(
+          "invalid",
+          `dir: the conversation ran in ${dir}, which is not on this machine: continue it where it is.`,
+        );
+      const undo = isThere ? () => {} : makeDirectory(dir);
       try {
         return await this.#make({ ...wish, name, dir }, harness, by);
       } catch (error) {
@@ -137,6 +145,7 @@ export class MachineSessions {
     const seat = new Seat(this.#house, { id, name: wish.name, harness, settings, created });
     try {
       await seat.open(settings, wish.model);
+      if (wish.conversation) await seat.adopt(wish.conversation, by);
       const { auto_approve, keep_running } = wish;
       await seat.configure(
         {

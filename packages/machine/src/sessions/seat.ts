@@ -150,6 +150,20 @@ export class Seat {
     return this.#settings;
   }
 
+  /** The harness's own conversation that it is in, where that was named. */
+  get conversation(): { readonly id: string; readonly file?: string } | undefined {
+    return this.engine.conversation;
+  }
+
+  /** Goes on with a conversation of the harness's own: before its first message. */
+  async adopt(
+    { id, file }: { readonly id: string; readonly file?: string },
+    by?: string,
+  ): Promise<void> {
+    const data = { conversation: id, ...(file === undefined ? {} : { file }) };
+    await this.session.record([{ kind: "harness.conversation", data }], by);
+  }
+
   /** Waits for nothing and nobody. */
   info(tail?: number): MachineSessionInfo {
     const { info, glance } = this.board;
