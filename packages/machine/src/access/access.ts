@@ -46,8 +46,8 @@ export interface Reached {
   readonly port: number;
   /** The address that stands in front, where there is one. */
   readonly publicUrl?: string | undefined;
-  /** Whether the host itself listens at this `host:port`. */
-  readonly isTaken: (authority: string) => boolean;
+  /** Whether the host itself listens at this address and port. */
+  readonly isCovered: (address: string, port: number) => boolean;
 }
 
 export class Access {
@@ -62,6 +62,8 @@ export class Access {
   readonly #drained = new AbortController();
   #reached: Reached | undefined;
   #listeners: MeshListeners | undefined;
+  readonly #stopWatching: () => void;
+  #closing: Promise<void> | undefined;
 
   private constructor(devices: Devices, sockets: SessionSockets, options: AccessOptions) {
     const { platform, providers, only } = options;
@@ -76,6 +78,9 @@ export class Access {
       ofLine: (arrival) => this.#ofLine(arrival),
     };
     this.mounts = this.#createMounts();
+    this.#stopWatching = this.meshes.watch(() => {
+      this.#recheck().catch((error: unknown) => platform.report(error));
+    });
   }
 
   /** Opens `devices.db` and the folder of sockets. The providers are closed with it, also where this throws. */
@@ -97,11 +102,11 @@ export class Access {
   async begin(reached: Reached): Promise<void> {
     this.#reached = reached;
     this.sockets.serve(reached.fetch);
-    const { fetch, port, isTaken } = reached;
+    const { fetch, port, isCovered } = reached;
     this.#listeners = new MeshListeners({
       meshes: this.meshes,
       platform: this.#platform,
-      ...{ fetch, port, isTaken },
+      ...{ fetch, port, isCovered },
     });
     await this.#listeners.follow();
   }
@@ -121,9 +126,14 @@ export class Access {
     return [...this.meshes.problems(), ...(this.#listeners?.problems() ?? [])];
   }
 
-  /** Ends its listeners; requests under way have a moment. */
-  async close(): Promise<void> {
+  /** Ends its listeners; requests under way have a moment. Safe to call twice. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     this.#drained.abort();
+    this.#stopWatching();
     this.#pairing.close();
     await this.#listeners?.close();
     this.meshes.close();
@@ -138,6 +148,14 @@ export class Access {
     const device = this.devices.ofPeer(id);
     if (device !== undefined) return this.devices.principalOf(device);
     return { kind: "peer", id, name: title, network };
+  }
+
+  /** What a mesh proves no more ends: connections of devices whose address is another's, or nobody's, by now. */
+  #recheck(): Promise<void> {
+    return this.devices.recheck(async (peer, arrival) => {
+      const behind = await this.meshes.behind(arrival);
+      return behind.kind === "node" && behind.node.id === peer;
+    });
   }
 
   /** Where devices reach it: as its owner says, else over a mesh, else as it listens. */

@@ -53,7 +53,12 @@ export async function listenMachine(options: ListenMachineOptions): Promise<List
       // A machine that had to take another port is still where its peers look for it in its meshes.
       port: port === 0 ? Number(new URL(host.url).port) : port,
       publicUrl,
-      isTaken: (authority) => host.boundTo.has(authority),
+      isCovered: (address, wanted) => {
+        const isV6 = address.includes(":");
+        const isAny = bind === "::" || (bind === "0.0.0.0" && !isV6);
+        const authority = `${isV6 ? `[${address}]` : address}:${wanted}`;
+        return host.boundTo.has(authority) || (isAny && host.url.endsWith(`:${wanted}`));
+      },
     });
     return host;
   } catch (error) {

@@ -139,6 +139,13 @@ export class Devices {
     return true;
   }
 
+  /** Hangs up on what came by a mesh's proof that does not hold any more. */
+  async recheck(holds: (peer: string, arrival: Arrival) => Promise<boolean>): Promise<void> {
+    for (const { row, open } of this.#kept.values())
+      if (row.peer !== null)
+        for (const arrival of [...open]) if (!(await holds(row.peer, arrival))) arrival.hangUp();
+  }
+
   close(): void {
     for (const { row, seen } of this.#kept.values())
       if (seen !== null && seen !== row.seen) this.#write(row.id, seen);

@@ -12,8 +12,8 @@ export interface ListenersOptions {
   readonly meshes: Meshes;
   readonly port: number;
   readonly fetch: DoorFetch;
-  /** Whether the host itself listens at this `host:port` already. */
-  readonly isTaken: (authority: string) => boolean;
+  /** Whether the host itself listens at this address and port already. */
+  readonly isCovered: (address: string, port: number) => boolean;
   readonly platform: Pick<Platform, "after" | "report">;
 }
 
@@ -24,6 +24,8 @@ const graceMs = 500;
 export class MeshListeners {
   readonly #options: ListenersOptions;
   readonly #served = new Map<string, Served>();
+  /** Addresses at which the host itself listens, as `host:port`. */
+  readonly #covered = new Map<string, string>();
   readonly #problems = new Map<string, string>();
   readonly #stopWatching: () => void;
   #following: Promise<void> = Promise.resolve();
@@ -43,14 +45,14 @@ export class MeshListeners {
     return this.#following;
   }
 
-  /** The `host:port` pairs that it listens at. */
+  /** The `host:port` pairs at which machines of its meshes reach it. */
   *names(): Iterable<string> {
     for (const { boundTo } of this.#served.values()) yield* boundTo;
+    yield* this.#covered.values();
   }
 
-  /** Where a machine of the mesh reaches this one. */
   urls(): string[] {
-    return [...this.#served.values()].map(({ url }) => url);
+    return [...this.names()].map((authority) => `http://${authority}`);
   }
 
   /** Where it should listen and does not, with why. */
@@ -67,14 +69,14 @@ export class MeshListeners {
 
   async #follow(): Promise<void> {
     const wanted = new Set(this.#isClosed ? [] : this.#options.meshes.addresses());
-    for (const address of this.#problems.keys())
-      if (!wanted.has(address)) this.#problems.delete(address);
+    for (const known of [this.#problems, this.#covered])
+      for (const address of known.keys()) if (!wanted.has(address)) known.delete(address);
     const gone = [...this.#served].filter(([address]) => !wanted.has(address));
     for (const [address] of gone) this.#served.delete(address);
     await Promise.all([
       ...gone.map(([, served]) => served.close({ graceMs })),
       ...[...wanted]
-        .filter((address) => !this.#served.has(address))
+        .filter((address) => !this.#served.has(address) && !this.#covered.has(address))
         .map((address) => this.#listen(address)),
     ]);
     this.#cancelTimer?.();
@@ -85,9 +87,12 @@ export class MeshListeners {
   }
 
   async #listen(address: string): Promise<void> {
-    const { port, fetch, isTaken } = this.#options;
+    const { port, fetch, isCovered } = this.#options;
     const authority = `${address.includes(":") ? `[${address}]` : address}:${port}`;
-    if (isTaken(authority)) return;
+    if (isCovered(address, port)) {
+      this.#covered.set(address, authority);
+      return;
+    }
     try {
       this.#served.set(address, await serveHost({ fetch, port, bind: address, isExact: true }));
       this.#problems.delete(address);

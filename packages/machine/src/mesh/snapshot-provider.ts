@@ -2,7 +2,7 @@
 //
 //   DV10  An address that is not known is looked for anew before it is called unknown, so that a new peer has its name
 //         with its first request; asked again at once, it is not looked for again.
-//   DV11  While the source cannot be read, what was read last holds, and why is said.
+//   DV11  While the source cannot be read, or does not answer, what was read last holds, and why is said.
 
 import type { Platform } from "@lichen/runtime";
 import { Fault } from "@lichen/wire";
@@ -34,6 +34,8 @@ type Place = { readonly network: Network; readonly node?: MeshNode };
 
 const unknown: WhoIs = { kind: "unknown" };
 const defaultEveryMs = 2_000;
+/** No request waits for a source longer. */
+const longestReadMs = 5_000;
 /** For how long an address that nobody has is not looked for again, and how many such are remembered. */
 const missMs = 1_000;
 const mostMisses = 1_024;
@@ -135,7 +137,7 @@ export class SnapshotProvider implements MeshProvider {
     const { source, platform } = this.#options;
     const before = this.#problem;
     try {
-      const read = await source.read();
+      const read = await this.#answered(source.read());
       this.#problem = undefined;
       if (!read) {
         if (before !== undefined) this.#tell();
@@ -149,6 +151,24 @@ export class SnapshotProvider implements MeshProvider {
       if (!Fault.is(error)) platform.report(error);
       this.#problem = Fault.is(error) ? error.message : `${this.name}: it cannot be read`;
       if (this.#problem !== before) this.#tell();
+    }
+  }
+
+  /** What the source says, unless it takes too long to say it. */
+  async #answered(reading: Promise<Snapshot | undefined>): Promise<Snapshot | undefined> {
+    const late = Promise.withResolvers<never>();
+    const fault = new Fault(
+      "unavailable",
+      `${this.name}: it did not answer in ${longestReadMs / 1000} s`,
+    );
+    const cancel = this.#options.platform.after(longestReadMs, () => late.reject(fault));
+    reading.catch(() => {
+      // Told below, or too late to be told.
+    });
+    try {
+      return await Promise.race([reading, late.promise]);
+    } finally {
+      cancel();
     }
   }
 

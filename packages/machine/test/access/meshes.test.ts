@@ -135,6 +135,37 @@ describe("the meshes of a machine", () => {
     expect((await rig.ask("/v1/sessions", fromLaptop)).status).toBe(403);
   });
 
+  test("[DV17] what a peer has under way ends when its address is another's, and goes on while it is its own", async () => {
+    await using rig = await AccessRig.open({ meshes: base });
+    await rig.make("work");
+    await rig.ask("/v1/devices", { json: { peer: "static:k1" } });
+    const stream = await rig.stream("/v1/sessions/work/events", fromLaptop);
+    let received = "";
+    stream.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    const settle = () => rig.ask("/v1/sessions", { ...fromLaptop, from: "127.0.0.7" });
+    writeMeshes(rig.stateDir, { ...base, nodes: [{ ...laptop, name: "renamed" }] });
+    await settle();
+    await rig.ask("/v1/sessions/work/messages", { json: { text: "still there?" } });
+    while (!received.includes("still there?")) await new Promise((it) => stream.once("data", it));
+    const ended = rest(stream);
+    writeMeshes(rig.stateDir, { ...base, nodes: [{ ...laptop, id: "k2" }] });
+    await rig.ask("/v1/sessions", { ...fromLaptop, from: "127.0.0.8" });
+    await ended;
+  });
+
+  test("[DV15] a host that listens everywhere is reached in meshes that come later", async () => {
+    await using rig = await AccessRig.open({
+      bind: "0.0.0.0",
+      meshes: { ...base, networks: [], nodes: [] },
+    });
+    writeMeshes(rig.stateDir, { ...base, networks: [{ label: "home", addrs: ["127.0.0.2"] }] });
+    while (rig.access.urls().length === 0)
+      await new Promise((resolve) => void setImmediate(resolve));
+    expect(rig.access.problems()).toEqual([]);
+    expect(rig.access.urls()).toEqual([`http://127.0.0.2:${rig.port}`]);
+    expect((await rig.ask("/v1/peers", fromLaptop)).status).toBe(200);
+  });
+
   test("[DV15] listeners come and go with the networks, and one address that cannot be had keeps none of the others", async () => {
     const holder = createServer().listen(0, "127.0.0.6");
     await new Promise((resolve) => holder.once("listening", resolve));
@@ -158,7 +189,7 @@ describe("the meshes of a machine", () => {
       network("own", "127.0.0.1"),
     ];
     writeMeshes(rig.stateDir, { ...base, networks });
-    await urls([`http://127.0.0.2:${port}`]);
+    await urls([`http://127.0.0.1:${port}`, `http://127.0.0.2:${port}`]);
     expect(rig.access.problems()).toEqual([
       expect.stringMatching(/127\.0\.0\.6:\d+ \(EADDRINUSE\)/),
       expect.stringMatching(/192\.0\.2\.1:\d+ \(EADDRNOTAVAIL\)/),

@@ -62,6 +62,7 @@ export interface AccessRigOptions {
   readonly root?: string;
   readonly more?: readonly MeshProvider[];
   readonly port?: number;
+  readonly bind?: string;
 }
 
 export class AccessRig implements AsyncDisposable {
@@ -84,7 +85,7 @@ export class AccessRig implements AsyncDisposable {
 
   static async open(options: AccessRigOptions = {}): Promise<AccessRig> {
     const root = options.root ?? mkdtempSync(join(tmpdir(), "lichen-access-"));
-    const stateDir = join(root, "state");
+    const stateDir = join(root, "data", "machine");
     const home = join(root, "home");
     for (const dir of [stateDir, home]) mkdirSync(dir, { recursive: true, mode: 0o700 });
     if (options.meshes !== undefined) writeMeshes(stateDir, options.meshes);
@@ -109,6 +110,7 @@ export class AccessRig implements AsyncDisposable {
       access,
       log: (bug) => reports.push(bug),
       port: options.port ?? 0,
+      ...(options.bind === undefined ? {} : { bind: options.bind }),
     });
     return new AccessRig({ root, machine, access, host, reports });
   }

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type MachineWall, openWall } from "../../src/access/index.ts";
 import { AccessRig, writeMeshes } from "./rig.ts";
@@ -102,4 +102,33 @@ test("[DV22] a process that is started below its directory stays there", async (
   mkdirSync(join(dir, "sub"));
   expect((await run(wall, id, dir, "pwd", join(dir, "sub"))).out).toBe(`${join(dir, "sub")}\n`);
   rmSync(join(dir, "sub"), { recursive: true });
+});
+
+test("[DV22] where the state lies in a folder that is hidden whole, an agent still sees its own socket in it and nothing else", async () => {
+  const { rig, dir, id } = await walledRig();
+  await using _ = rig;
+  const data = dirname(rig.stateDir);
+  const options = { mode: "require", mask: [rig.stateDir], sockets: rig.access.sockets } as const;
+  for (const wall of [
+    await openWall({ ...options, hide: [data] }),
+    await openWall({ ...options, mask: [data] }),
+  ]) {
+    const own = await run(
+      wall,
+      id,
+      dir,
+      ask("socketPath: process.env.LICHEN_SOCKET", "/v1/sessions"),
+    );
+    expect(own.out).toMatch(/^200\n/);
+    const seen = await run(wall, id, dir, `find ${data}`);
+    const socket = rig.access.sockets.pathOf(id);
+    expect(seen.out.trim().split("\n")).toEqual([
+      data,
+      rig.stateDir,
+      dirname(dirname(dirname(socket))),
+      dirname(dirname(socket)),
+      dirname(socket),
+      socket,
+    ]);
+  }
 });

@@ -90,18 +90,15 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       const absent = reachable.filter((path) => !exists(path) || standsForNothing(path));
       const present = reachable.filter((path) => !absent.includes(path));
       refuseInside(cwd, [...masks, ...present.map((path) => ({ path, ...hiddenAt(path) }))]);
-      const closed: Hidden[] = [
-        ...masks.map((mask) => ({
-          ...mask,
-          shown: shown.filter((it) => isInside(it, mask.place)),
-        })),
-        ...present.map(hiddenAt),
-        ...commandSockets(cwd),
-      ];
+      const show = (it: Hidden): Hidden => ({
+        ...it,
+        shown: shown.filter((path) => isInside(path, it.place)),
+      });
+      const closed = [...[...masks, ...present.map(hiddenAt)].map(show), ...commandSockets(cwd)];
       const standing = binds.hold(absent, place, placesOf(closed));
       try {
         // What is put into such a folder while the command runs is not seen by it either.
-        closed.push(...absent.filter(exists).map(hiddenAt));
+        closed.push(...absent.filter(exists).map(hiddenAt).map(show));
         const kept = [...readOnly, ...standing.places, realpathSync(found.program)];
         const held = binds.hold(kept, place, placesOf(closed));
         const mounts = mountsOf(closed, held.places);
