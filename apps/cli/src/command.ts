@@ -43,6 +43,7 @@ export type Offers =
   | "folder"
   | "file"
   | "session"
+  | "machine-session"
   | "approval"
   | "tool"
   | "capability"

@@ -17,6 +17,8 @@ export async function findLive(kind: LiveKind, line: Line, take: Take): Promise<
   switch (kind) {
     case "session":
       return findSessions(line, take);
+    case "machine-session":
+      return findMachineSessions(line, take);
     case "approval":
       return findApprovals(line, take);
     case "tool":
@@ -35,6 +37,21 @@ async function findSessions(line: Line, take: Take): Promise<void> {
     sessions.map(({ session, title, preview, state }) => ({
       word: session,
       summary: title ?? preview ?? state,
+    })),
+  );
+}
+
+async function findMachineSessions({ options }: Line, take: Take): Promise<void> {
+  const [{ findMachine }, { processTerminal }] = await Promise.all([
+    import("../machine/reach-machine.ts"),
+    import("../terminal.ts"),
+  ]);
+  const machine = await findMachine({ value: (name) => options.get(name) }, processTerminal());
+  const sessions = (await machine?.sessions()) ?? [];
+  take(
+    sessions.map(({ name, harness, state, dir }) => ({
+      word: name,
+      summary: `${harness}, ${state}, in ${dir}`,
     })),
   );
 }

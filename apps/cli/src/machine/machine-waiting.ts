@@ -1,0 +1,28 @@
+// What waits for a person in the sessions of a machine.
+
+import type { Input } from "../command.ts";
+import { type Waiting, waitingIn } from "../waiting.ts";
+import { type MachineSession, onlySession, type ReachedMachine } from "./reach-machine.ts";
+
+export interface MachineWaiting extends Waiting {
+  readonly of: MachineSession;
+}
+
+/** `session` is the name, and all of them where it is left out. */
+export async function machineWaiting(
+  machine: ReachedMachine,
+  input: Input,
+): Promise<MachineWaiting[]> {
+  const wanted = input.value("session");
+  const sessions = (await machine.sessions()).filter(
+    ({ name, pending }) => pending > 0 && (wanted ?? name) === name,
+  );
+  const found = await Promise.all(
+    sessions.map(async (of) => {
+      const { agent } = machine.agentOf(of);
+      const waiting = await waitingIn(agent.session(onlySession));
+      return waiting.map(({ approval }) => ({ session: of.name, approval, of }));
+    }),
+  );
+  return found.flat();
+}

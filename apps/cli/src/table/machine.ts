@@ -1,0 +1,152 @@
+// Commands of this computer's machine: its coding agents, its devices, its service.
+
+import type { ArgumentSpec, CommandSpec, OptionSpec } from "../command.ts";
+import { json, listening } from "./shared.ts";
+
+const state: OptionSpec = {
+  name: "state",
+  value: "dir",
+  summary: "the machine's state (default: ~/.local/share/lichen/machine)",
+  offers: "folder",
+};
+const name: ArgumentSpec = {
+  name: "name",
+  summary: "the session's name",
+  required: true,
+  offers: "machine-session",
+};
+const yes: OptionSpec = { name: "yes", summary: "ask nothing" };
+
+export const machine: readonly CommandSpec[] = [
+  {
+    name: "up",
+    summary: "serve this computer's coding agents: Claude Code, pi and others",
+    details: [
+      "Opens the machine's state, goes on with what an earlier process left, and listens. Each session of a coding agent " +
+        "is made with `lichen new`; its process begins with the first message. SIGTERM and Ctrl-C stop it: what still " +
+        "ran goes on at the next start. `lichen service install` starts it with the computer.",
+    ],
+    arguments: [],
+    options: [
+      ...listening
+        .filter(({ name: it }) => it === "port" || it === "bind")
+        .map((option) => ({
+          ...option,
+          summary: option.summary.replace("the config's, else ", ""),
+        })),
+      state,
+      { name: "json", summary: 'print {"url","token"} as the first line once it listens' },
+    ],
+    examples: ["lichen up", "lichen up --port 0 --json"],
+    load: () => import("../command/up.ts"),
+  },
+  {
+    name: "ps",
+    summary: "list this machine's coding agents",
+    details: [
+      "One session a line: name, harness, state, directory, when something last happened, what waits for a person, and " +
+        "what was said last.",
+    ],
+    arguments: [],
+    options: [state, json],
+    examples: ["lichen ps", "lichen ps --json"],
+    load: () => import("../command/ps.ts"),
+  },
+  {
+    name: "new",
+    summary: "make a session of a coding agent on this machine",
+    details: [
+      "The session works in its directory, which is made where it is missing, and keeps its name, its conversation and its " +
+        "settings over restarts. claude is Claude Code, pi is pi, and acp is any agent of the Agent Client Protocol, whose " +
+        "command comes after a --. Nothing is started until the first message.",
+    ],
+    arguments: [
+      { name: "name", summary: "letters, digits, . _ and -", required: true },
+      {
+        name: "dir",
+        summary: "where it works; the current directory where it is left out",
+        required: false,
+        offers: "folder",
+      },
+    ],
+    rest: { name: "command", summary: "of acp: the agent's program, and its arguments" },
+    options: [
+      {
+        name: "harness",
+        value: "name",
+        summary: "claude, pi or acp (default: acp with a command, else the first that is found)",
+        offers: ["claude", "pi", "acp"],
+        refuse: (value) =>
+          /^[\w-]{1,64}$/.test(value) ? undefined : `takes claude, pi or acp, not "${value}"`,
+      },
+      { name: "model", value: "name", summary: "the model, as the coding agent calls it" },
+      { name: "auto-approve", summary: "allow its tools without asking; its questions still ask" },
+      { name: "keep-running", summary: "keep its process up, also with nothing to do" },
+      state,
+      { ...json, summary: "print the session as one line of JSON" },
+    ],
+    examples: [
+      "lichen new demo . --harness pi",
+      "lichen new site ~/site --harness claude --keep-running",
+      "lichen new other ~/other --harness acp -- gemini --acp",
+    ],
+    load: () => import("../command/new.ts"),
+  },
+  {
+    name: "log",
+    summary: "show what was said and done in a session of this machine",
+    details: [
+      "Messages, answers, tools, what was asked and how runs ended, oldest first. --follow goes on until Ctrl-C (0, and " +
+        "nothing is stopped by it), also over restarts of the machine.",
+    ],
+    arguments: [name],
+    options: [
+      { name: "follow", summary: "go on with what comes" },
+      {
+        name: "limit",
+        value: "number",
+        summary: "how many of the latest (default: 50)",
+        refuse: (value) =>
+          /^[1-9]\d{0,5}$/.test(value)
+            ? undefined
+            : `takes a whole number from 1 to 999999, not "${value}"`,
+      },
+      state,
+      { ...json, summary: "print each entry as one line of JSON" },
+    ],
+    examples: ["lichen log demo", "lichen log demo --follow"],
+    load: () => import("../command/log.ts"),
+  },
+  {
+    name: "restart",
+    summary: "end a session's process and start it again on its conversation",
+    details: ["The turn in hand is lost; what waits goes on."],
+    arguments: [name],
+    options: [state],
+    examples: ["lichen restart demo"],
+    load: () => import("../command/restart.ts"),
+  },
+  {
+    name: "rename",
+    summary: "give a session of this machine another name",
+    details: [
+      "Its conversation goes on undisturbed: the name is a label, and clients see it change.",
+    ],
+    arguments: [name, { name: "new", summary: "its new name", required: true }],
+    options: [state],
+    examples: ["lichen rename demo site"],
+    load: () => import("../command/rename.ts"),
+  },
+  {
+    name: "rm",
+    summary: "remove a session of this machine, with its process and its log",
+    details: [
+      "Asks first. Its directory stays as it is, and so does the coding agent's own transcript: `lichen adopt` can " +
+        "continue that.",
+    ],
+    arguments: [name],
+    options: [yes, state],
+    examples: ["lichen rm demo", "lichen rm demo --yes"],
+    load: () => import("../command/rm.ts"),
+  },
+];
