@@ -157,7 +157,9 @@ class House {
   }
 
   async settled(commandId: string): Promise<Settlement> {
-    const settlement = await this.session.readSettlement(commandId, { timeoutMs: 30_000 });
+    const wait = () => this.session.readSettlement(commandId, { timeoutMs: 30_000 });
+    // Twice: real agents are slow to start on a busy machine.
+    const settlement = (await wait()) ?? (await wait());
     if (!settlement) throw new Error(`${commandId} is not settled.`);
     return settlement;
   }
@@ -247,13 +249,14 @@ export function engineContract(name: string, can: Engine["can"], stage: Stage, h
     expect(await house.run({ kind: "answer", text: "next" })).toMatchObject({ answer: "next" });
   });
 
-  test(`[EN4] ${name}: a run that fails says why in a line, and the session goes on`, async () => {
-    const house = await start();
-    const { terminal, diagnostic } = await house.run({ kind: "fail" });
-    expect(terminal).toBe("failed");
-    expect(diagnostic).toMatch(/^\S.{5,1023}$/);
-    expect(await house.run({ kind: "answer", text: "next" })).toMatchObject({ answer: "next" });
-  });
+  if (has.fails !== false)
+    test(`[EN4] ${name}: a run that fails says why in a line, and the session goes on`, async () => {
+      const house = await start();
+      const { terminal, diagnostic } = await house.run({ kind: "fail" });
+      expect(terminal).toBe("failed");
+      expect(diagnostic).toMatch(/^\S.{5,1023}$/);
+      expect(await house.run({ kind: "answer", text: "next" })).toMatchObject({ answer: "next" });
+    });
 
   test(`[EN5] ${name}: a call has its message, its intent and its outcome, in this order`, async () => {
     const house = await start();
@@ -268,7 +271,7 @@ export function engineContract(name: string, can: Engine["can"], stage: Stage, h
     expect(outcome?.data).toMatchObject({ assistant: message?.id, index: 0, isError: false });
   });
 
-  if (can.approve) {
+  if (can.approve && has.asks !== false) {
     test(`[EN6] ${name}: a call that was allowed has its answer before its intent, and is made`, async () => {
       const house = await start();
       const commandId = await house.begin({ kind: "ask" });
@@ -402,4 +405,8 @@ export interface Has {
   readonly process: boolean;
   /** Its agent can speak by itself: `speak`. */
   readonly outside: boolean;
+  /** False: its agent has no call that a person must allow, though its engine could ask. */
+  readonly asks?: false;
+  /** False: its agent cannot fail a run by an error of its provider, but tells it as an answer. */
+  readonly fails?: false;
 }

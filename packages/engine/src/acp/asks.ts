@@ -17,10 +17,13 @@ import { lineOf } from "./message.ts";
 import {
   approvedOnce,
   choiceOf,
+  type Decision,
+  decisionOf,
   isAllowing,
   isChoice,
   lastingOf,
   outcomeOfAnswer,
+  questionsIn,
   refuseEdits,
 } from "./permission.ts";
 import type { Turn } from "./turn.ts";
@@ -60,17 +63,17 @@ export class Asks {
     turn: Turn,
     request: RequestPermissionRequest,
     how: AskRequest,
-  ): Promise<RequestPermissionOutcome> {
+  ): Promise<Decision> {
     const news = callOf(request.toolCall);
     const asked = news && (await turn.calls.asked(news));
     await turn.recorder.durable();
-    const { outcome, by } = await this.#decide(turn, request, how, asked);
+    const { by, ...decision } = await this.#decide(turn, request, how, asked);
     const callId = request.toolCall.toolCallId;
-    if (!isAllowing(outcome, request.options)) turn.calls.denied(callId);
+    if (!isAllowing(decision.outcome, request.options)) turn.calls.denied(callId);
     else await turn.calls.allowed(callId);
-    turn.recorder.record(lineOf(answerLine(how, { outcome: Json.parse(outcome) }, by)));
+    turn.recorder.record(lineOf(answerLine(how, Json.parse(decision), by)));
     await turn.recorder.durable();
-    return outcome;
+    return decision;
   }
 
   async #decide(
@@ -78,27 +81,35 @@ export class Asks {
     { options, toolCall }: RequestPermissionRequest,
     how: AskRequest,
     asked: { readonly known: KnownCall; readonly place?: object } | undefined,
-  ): Promise<{ readonly outcome: RequestPermissionOutcome; readonly by?: string }> {
-    const automatic = approvedOnce(options);
-    if (automatic && this.#isAutomatic()) return { outcome: automatic, by: "auto-approve" };
+  ): Promise<Decision & { readonly by?: string }> {
     const title = asked?.known.title ?? toolCall.title ?? "";
-    const question = isChoice(options)
-      ? { kind: "question" as const, questions: choiceOf(title, options) }
-      : {
-          kind: "tool" as const,
-          ...(asked ? { tool: nameOf(asked.known), input: inputOf(asked.known) } : {}),
-          suggestions: lastingOf(options),
-          check: refuseEdits,
-        };
-    const { toolCallId: callId } = toolCall;
-    const about = { callId, canApprove: automatic !== undefined };
-    const { answer, isApproved } = await this.#ask(turn, how, about, {
-      ...question,
-      ...asked?.place,
-      ...(title ? { description: title } : {}),
-    });
+    const questions = questionsIn(asked?.known.input);
+    const automatic = questions ? undefined : approvedOnce(options);
+    if (automatic && this.#isAutomatic()) return { outcome: automatic, by: "auto-approve" };
+    const { answer, isApproved } = await this.#ask(
+      turn,
+      how,
+      { callId: toolCall.toolCallId, canApprove: automatic !== undefined },
+      {
+        ...(questions || isChoice(options)
+          ? {
+              kind: "question",
+              questions: (questions ?? choiceOf(title, options)).map((it) => Json.parse(it)),
+            }
+          : {
+              kind: "tool",
+              ...(asked ? { tool: nameOf(asked.known), input: inputOf(asked.known) } : {}),
+              suggestions: lastingOf(options),
+              check: refuseEdits,
+            }),
+        ...asked?.place,
+        ...(title ? { description: title } : {}),
+      },
+    );
     if (isApproved && automatic) return { outcome: automatic, by: "auto-approve" };
-    return { outcome: answer ? outcomeOfAnswer(answer, options, title) : cancelled };
+    if (!answer) return { outcome: cancelled };
+    if (questions) return decisionOf(questions, answer, options);
+    return { outcome: outcomeOfAnswer(answer, options, title) };
   }
 
   /** A form to fill in. */

@@ -18,7 +18,7 @@ export interface KnownCall {
 
 /** The call with what is new about it. */
 export function withNews(known: KnownCall | undefined, news: CallFields): KnownCall {
-  const name = news.name ?? known?.name;
+  const name = news.name ?? news._meta?.toolName ?? known?.name;
   const input = news.rawInput ?? known?.input;
   const output = news.rawOutput ?? known?.output;
   return {

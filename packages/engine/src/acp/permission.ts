@@ -1,22 +1,82 @@
 // A permission request in our words: the question to a person, and their answer as one of the options on offer.
 //
 //   - `always` takes the lasting option, where there is one; without it the option for this one time.
-//   - Of a request with several ways to allow none is the obvious one: it is a choice, and asked as a question.
+//   - Several ways to allow without a way to refuse are a choice, and so is a call whose input asks questions: a person
+//     answers them, never auto-approve.
 //   - Nobody's answer is ever a lasting one by itself.
 
 import type { Answer, Question } from "@lichen/runtime";
-import type { Json } from "@lichen/wire";
+import type { Json, JsonObject } from "@lichen/wire";
 import type {
   PermissionOption,
   RequestPermissionOutcome,
   RequestPermissionRequest,
 } from "@agentclientprotocol/sdk";
+import * as z from "zod";
+import { answersOf, type AskedQuestion } from "../asking.ts";
 
 type Options = RequestPermissionRequest["options"];
 
-/** A choice among several ways to allow, which nothing but a person can make. */
+/** What the agent is answered: an option, and the answers of questions that it asked in a call's input. */
+export interface Decision {
+  readonly outcome: RequestPermissionOutcome;
+  readonly answers?: Readonly<Record<string, string>>;
+}
+
+/** A choice among several ways to go on, with no way to refuse. */
 export function isChoice(options: Options): boolean {
-  return options.filter((it) => it.kind === "allow_once").length > 1;
+  const canRefuse = options.some((it) => it.kind.startsWith("reject"));
+  return !canRefuse && options.filter((it) => it.kind === "allow_once").length > 1;
+}
+
+const Asking = z.object({
+  questions: z
+    .array(
+      z.object({
+        question: z.string().min(1),
+        header: z.string().optional(),
+        options: z
+          .array(z.object({ label: z.string().min(1), description: z.string().optional() }))
+          .optional(),
+        multiSelect: z.boolean().optional(),
+      }),
+    )
+    .min(1),
+});
+
+/** The questions that a call's input asks, where that is all that the call does. */
+export function questionsIn(input: Json | undefined): readonly AskedQuestion[] | undefined {
+  const parsed = Asking.safeParse(input);
+  if (!parsed.success) return undefined;
+  return parsed.data.questions.map(({ question, header, options, multiSelect }) => ({
+    question,
+    ...(header === undefined ? {} : { header }),
+    ...(multiSelect === undefined ? {} : { multiSelect }),
+    ...(options === undefined
+      ? {}
+      : {
+          options: options.map(({ label, description }) => ({
+            label,
+            ...(description === undefined ? {} : { description }),
+          })),
+        }),
+  }));
+}
+
+/** Answers to such questions, by their places: what agents that ask so read. */
+export function decisionOf(
+  questions: readonly AskedQuestion[],
+  answer: Answer,
+  options: Options,
+): Decision {
+  const given = answersOf(questions, answer);
+  const outcome = outcomeOfAnswer(answer, options, "");
+  if (given.outcome !== "answered") return { outcome };
+  const answers = questions.flatMap(({ question }, at) => {
+    const text = given.answers[question];
+    return text === undefined ? [] : [[String(at), text] as const];
+  });
+  return { outcome, answers: Object.fromEntries(answers) };
 }
 
 /** What auto-approve answers: this one time, or nothing where that is not on offer or is a choice. */
@@ -33,7 +93,7 @@ export function lastingOf(options: Options): Json[] {
 }
 
 /** The questions of a choice. Labels that are the same are told apart. */
-export function choiceOf(title: string, options: Options): Json[] {
+export function choiceOf(title: string, options: Options): JsonObject[] {
   return [
     {
       question: title || "Which one?",

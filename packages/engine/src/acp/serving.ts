@@ -29,9 +29,7 @@ export function serving(it: Served): (app: ClientApp) => ClientApp {
   return (app) =>
     app
       .onRequest(methods.client.session.requestPermission, (context) =>
-        inWords(async () => ({
-          outcome: await it.asks.permission(await it.turn(), context.params, how(context)),
-        })),
+        inWords(async () => it.asks.permission(await it.turn(), context.params, how(context))),
       )
       .onRequest(methods.client.elicitation.create, (context) =>
         inWords(async () => it.asks.form(await it.turn(), context.params, how(context))),

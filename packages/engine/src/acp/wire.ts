@@ -82,6 +82,11 @@ const CallFields = z.object({
   locations: kept(Location),
   rawInput: Json.optional().catch(undefined),
   rawOutput: Json.optional().catch(undefined),
+  /** Where many agents tell a tool's own name. */
+  _meta: z
+    .object({ toolName: z.string().optional().catch(undefined) })
+    .nullish()
+    .catch(undefined),
 });
 export type CallFields = z.infer<typeof CallFields>;
 

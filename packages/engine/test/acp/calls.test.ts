@@ -190,6 +190,26 @@ test("[AC6] auto-approve answers neither a choice nor a form", async () => {
   });
 });
 
+test("[AC7] a call whose input asks questions is asked as one, and its answers reach the agent", async () => {
+  const rig = await start({ settings: { autoApprove: true } });
+  const asking = await rig.begin("inquire Which size?|S|L");
+  const asked = await rig.asked();
+  expect(asked).toMatchObject({
+    kind: "question",
+    questions: [{ question: "Which size?", options: [{ label: "S" }, { label: "L" }] }],
+  });
+  await rig.answer(asked.approvalId, { allow: true, answers: { "Which size?": "L" } });
+  expect(JSON.parse((await rig.settled(asking)).answer)).toEqual({
+    outcome: { outcome: "selected", optionId: "submit" },
+    answers: { 0: "L" },
+  });
+  const declined = await rig.begin("inquire Which size?|S|L");
+  await rig.answer((await rig.asked()).approvalId, { allow: false });
+  expect(JSON.parse((await rig.settled(declined)).answer)).toEqual({
+    outcome: { outcome: "selected", optionId: "no" },
+  });
+});
+
 test("[AC7] a form that a person declines, or leaves without what it needs, is declined", async () => {
   const rig = await start();
   for (const answer of [{ allow: false }, { allow: true, answers: { Size: "S" } }]) {

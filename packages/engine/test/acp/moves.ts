@@ -139,6 +139,23 @@ export const moves: Readonly<Record<string, Move>> = {
     );
     await it.update(chunk(outcome.outcome === "selected" ? outcome.optionId : "cancelled"));
   },
+  /** `inquire QUESTION|A|B`: a call whose input asks, as some agents do */
+  inquire: async (it, rest) => {
+    const [question = "", ...labels] = rest.split("|");
+    const questions = [{ question, options: labels.map((label) => ({ label })) }];
+    const { outcome, ...more } = await it.client.request<RequestPermissionResponse>(
+      methods.client.session.requestPermission,
+      {
+        sessionId: it.sessionId,
+        toolCall: { toolCallId: `ask-${++calls}`, title: "Ask", rawInput: { questions } },
+        options: [
+          { optionId: "submit", name: "Submit", kind: "allow_once" },
+          { optionId: "no", name: "Cancel", kind: "reject_once" },
+        ],
+      },
+    );
+    await it.update(chunk(JSON.stringify({ outcome, ...more })));
+  },
   /** `elicit MESSAGE`: a form of a text, a choice and a yes or no */
   elicit: async (it, message) => {
     const answer = await it.client.request(methods.client.elicitation.create, {

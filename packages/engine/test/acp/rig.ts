@@ -25,6 +25,8 @@ export interface RigOptions {
   readonly flags?: readonly string[];
   readonly command?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Furnishes the folder; answers what the agent's environment has besides. */
+  readonly furnish?: (folder: string) => Promise<Readonly<Record<string, string>>>;
   readonly settings?: Partial<HarnessSettings>;
   readonly clock?: HarnessClock;
   readonly wall?: HarnessOptions["wall"];
@@ -51,6 +53,7 @@ export class Rig {
   #store!: SqlFile;
   #owner!: Owner;
   #agent!: Agent;
+  #env: Readonly<Record<string, string>> = {};
   #requests = 0;
 
   static async start(options: RigOptions = {}): Promise<Rig> {
@@ -58,6 +61,7 @@ export class Rig {
     const rig = new Rig(folder, options);
     await mkdir(rig.dir);
     await mkdir(rig.state);
+    rig.#env = (await options.furnish?.(folder)) ?? {};
     await rig.open();
     return rig;
   }
@@ -85,7 +89,7 @@ export class Rig {
     this.engine = createAcpEngine({
       dir: this.dir,
       command: command ?? [process.execPath, agentProgram, this.state, ...this.flags],
-      env: { PATH: process.env["PATH"] ?? "", HOME: this.folder, ...env },
+      env: { PATH: process.env["PATH"] ?? "", HOME: this.folder, ...env, ...this.#env },
       settings: () => this.settings,
       clock: clock ?? { now: () => Date.now(), after: (ms, wake) => platform.after(ms, wake) },
       ...(wall ? { wall } : {}),
@@ -133,7 +137,9 @@ export class Rig {
   }
 
   async settled(commandId: string): Promise<Settlement> {
-    const settlement = await this.session.readSettlement(commandId, { timeoutMs: 20_000 });
+    const wait = () => this.session.readSettlement(commandId, { timeoutMs: 30_000 });
+    // Twice: real agents are slow to start on a busy machine.
+    const settlement = (await wait()) ?? (await wait());
     if (!settlement) throw new Error(`${commandId} is not settled.`);
     return settlement;
   }
