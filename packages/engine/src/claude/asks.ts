@@ -3,13 +3,15 @@
 //   CC10  Each is answered once at most: what was withdrawn, by either side, is never answered.
 //   CC11  Auto-approve allows tools, also those that wait when it is switched on; it never answers a question.
 
-import type { Answer, Call, Question, Run } from "@lichen/runtime";
+import type { Call, Question, Run } from "@lichen/runtime";
 import type { Json, JsonObject } from "@lichen/wire";
+import type { Calls } from "./calls.ts";
 import type { PermissionRequest } from "./line.ts";
 import { responseLine } from "./outgoing.ts";
 import { allowed, answersOf, denied, offered, questionTool } from "./permission.ts";
 
 interface AskContext {
+  readonly calls: Calls;
   write(line: JsonObject): Promise<void>;
   isAutoApproving(): boolean;
   isTrusted(): boolean;
@@ -38,21 +40,23 @@ export class Asks {
     return this.#open.size > 0;
   }
 
-  ask(request: PermissionRequest, call: Pick<Call, "assistant" | "index"> | undefined): void {
+  ask(request: PermissionRequest): void {
     if (request.tool !== questionTool && this.#it.isAutoApproving()) {
-      this.#tell(request.id, allowed(request, {}, []));
+      this.#allow(request, allowed(request, {}, []));
       return;
     }
+    this.#it.calls.asked(request.callId);
     const open: Open = { request, key: `prompt/${request.id}` };
     this.#open.set(request.id, open);
-    this.#wait(open, call).catch((error: unknown) => {
+    this.#wait(open).catch((error: unknown) => {
       // The run was stopped, or its approval could not be written: both stop the run.
       if (!this.#run.signal.aborted) this.#it.report(error);
     });
   }
 
-  async #wait(open: Open, call: Pick<Call, "assistant" | "index"> | undefined): Promise<void> {
+  async #wait(open: Open): Promise<void> {
     const { request } = open;
+    const call = this.#it.calls.of(request.callId);
     const isQuestion = request.tool === questionTool;
     const suggestions = isQuestion ? [] : offered(request, this.#it.isTrusted());
     const questions = isQuestion ? questionsOf(request.input) : [];
@@ -68,9 +72,23 @@ export class Asks {
         continue;
       }
       this.#open.delete(request.id);
-      this.#tell(request.id, responseTo(request, answer, answers, suggestions));
+      if (answer.outcome === "allowed") {
+        const given = { ...answer, ...(answers ? { answers } : {}) };
+        this.#allow(request, allowed(request, given, suggestions), answer.input);
+      } else {
+        this.#it.calls.deny(request.callId);
+        this.#tell(request.id, denied(answer));
+      }
       return;
     }
+  }
+
+  /** Claude Code hears that it may once the call's intent is durable. */
+  #allow(request: PermissionRequest, response: JsonObject, input = request.input): void {
+    this.#it.calls.allow(request.callId, input).then(
+      () => this.#tell(request.id, response),
+      (error: unknown) => this.#it.report(error),
+    );
   }
 
   /** Claude Code needs no answer any more. */
@@ -89,7 +107,7 @@ export class Asks {
     for (const { request } of this.#open.values()) {
       if (request.tool === questionTool) continue;
       this.#withdraw(request.id, "auto-approve was switched on");
-      this.#tell(request.id, allowed(request, {}, []));
+      this.#allow(request, allowed(request, {}, []));
     }
   }
 
@@ -97,6 +115,7 @@ export class Asks {
   async interrupt(): Promise<void> {
     for (const { request } of [...this.#open.values()]) {
       this.#open.delete(request.id);
+      this.#it.calls.deny(request.callId);
       const response = {
         behavior: "deny",
         message: "The user stopped this turn.",
@@ -172,14 +191,4 @@ function questionOf(
 function questionsOf(input: JsonObject): Json[] {
   const questions = input["questions"];
   return Array.isArray(questions) ? questions : [];
-}
-
-function responseTo(
-  request: PermissionRequest,
-  answer: Answer,
-  answers: JsonObject | undefined,
-  suggestions: readonly JsonObject[],
-): JsonObject {
-  if (answer.outcome !== "allowed") return denied(answer);
-  return allowed(request, { ...answer, ...(answers ? { answers } : {}) }, suggestions);
 }

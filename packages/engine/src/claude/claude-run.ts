@@ -187,7 +187,9 @@ export class ClaudeRun {
   /** The run ends with its process. */
   async #lostTo(gone: Gone, turn: Turn, recovering: Recovering): Promise<Result> {
     await recovering.withdraw("the process that asked has ended");
-    const hasUnknown = turn.openCalls.some(({ name }) => mayHaveEffects(name));
+    const hasUnknown = turn.calls.all.some(
+      ({ name, callId }) => mayHaveEffects(name) && !turn.asks.wasLost(callId),
+    );
     return {
       terminal: hasUnknown ? "outcome_unknown" : "interrupted",
       diagnostic: `Claude Code's process ended in the middle of the turn: ${gone.reason}.`,

@@ -98,7 +98,7 @@ export class ClaudeConnection implements Connection {
     try {
       return await new ClaudeRun(work, turn, this.#house).execute();
     } finally {
-      await turn.settled();
+      await turn.calls.settled();
       // Lines that are on their way into the run's log come there before it settles.
       while (this.#pumping) await this.#pumping;
       turn.close();

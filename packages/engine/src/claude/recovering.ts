@@ -4,8 +4,9 @@
 //   CC21  A turn that broke off goes on by a note; one whose end is known settles by it.
 //   CC22  What the dead process asked is withdrawn, what it called ends as known or as unknown.
 
-import type { Call, Result, Run, Work } from "@lichen/runtime";
+import type { Result, Run, Work } from "@lichen/runtime";
 import { type Json, textOf } from "@lichen/wire";
+import type { MadeCall } from "./calls.ts";
 import { type DurableLine, readLine } from "./line.ts";
 import { imagesOf, type Message } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
@@ -48,8 +49,10 @@ export class Recovering {
     const evidence = await this.#evidence(said, lines);
     const missed = unheard(evidence).map(readLine).filter(isDurable);
     if (missed.length > 0) await this.#turn.take(missed);
-    const unknown = this.#turn.openCalls.filter(({ name }) => mayHaveEffects(name));
-    await this.#turn.abandonCalls();
+    const { asks, calls } = this.#turn;
+    const open = [...calls.adopted, ...calls.all].filter(({ callId }) => !asks.wasLost(callId));
+    const unknown = open.filter(({ name }) => mayHaveEffects(name));
+    await calls.abandon((callId) => asks.wasLost(callId));
     const fate = fateOf(evidence);
     if (fate.is === "over") return { says: [], result: settlementOf(fate.result, this.#work.text) };
     const missing = said.filter(({ uuid }) => fate.missing.includes(uuid));
@@ -93,9 +96,11 @@ export class Recovering {
           : [],
       ),
     );
-    this.#turn.adopt(openCallsOf(this.#turn.run, ids));
+    const { calls, run } = this.#turn;
+    calls.adopt(openCallsOf(run, ids));
     const results = heard.flatMap((line) => (line.is === "results" ? line.results : []));
-    await this.#turn.record(results);
+    const drafts = calls.unmade(results);
+    if (drafts.length > 0) await run.append(drafts);
   }
 
   /** Steers of this run; those that were never taken are said again. */
@@ -145,7 +150,7 @@ function isDurable(line: ReturnType<typeof readLine>): line is DurableLine {
   return "raw" in line;
 }
 
-function openCallsOf(run: Run, ids: ReadonlySet<string>): Omit<Call, "replaySafe">[] {
+function openCallsOf(run: Run, ids: ReadonlySet<string>): MadeCall[] {
   const transcript = run.transcript();
   const done = new Set(
     transcript.flatMap((entry) =>

@@ -3,10 +3,11 @@
 //   CC1  A line stands in the log together with the message that it means; no line is lost, none counts twice.
 //   CC2  The run ends with the result that follows the taking of every message that was written.
 
-import type { Call, Draft, Outcome, Run } from "@lichen/runtime";
+import type { Draft, Run } from "@lichen/runtime";
 import type { EntryData, Json, JsonObject } from "@lichen/wire";
 import type { Gone } from "../harness/supervisor.ts";
 import { Asks } from "./asks.ts";
+import { Calls } from "./calls.ts";
 import type { Block, DurableLine, ToolResult, TurnResult } from "./line.ts";
 import { type Message, refusalLine, userLine } from "./outgoing.ts";
 import { labelOf } from "./tools.ts";
@@ -36,25 +37,15 @@ interface Said extends Message {
   isTaken: boolean;
 }
 
-/** A call whose outcome is waited for. */
-interface OpenCall {
-  readonly call: Omit<Call, "replaySafe">;
-  /** None where an earlier process began it. */
-  readonly settle?: (outcome: Outcome) => void;
-  /** Settles when its outcome is in the log. */
-  readonly recorded?: Promise<unknown>;
-}
-
 /** How long a message may lie there before it is written again; it is known by its uuid. */
 const patienceMs = 60_000;
 
 export class Turn {
   readonly run: Run;
   readonly asks: Asks;
+  readonly calls: Calls;
   readonly #it: TurnContext;
   readonly #said = new Map<string, Said>();
-  readonly #calls = new Map<string, OpenCall>();
-  readonly #running = new Set<Promise<unknown>>();
   #end = Promise.withResolvers<TurnEnd>();
   #result: TurnResult | undefined;
   #hasBegun = false;
@@ -66,7 +57,8 @@ export class Turn {
   constructor(run: Run, it: TurnContext) {
     this.run = run;
     this.#it = it;
-    this.asks = new Asks(run, it);
+    this.calls = new Calls(run, it);
+    this.asks = new Asks(run, { ...it, calls: this.calls });
   }
 
   /** From now on it can end. `isInTurn`: Claude Code is in a turn already, into which a message is taken. */
@@ -117,26 +109,8 @@ export class Turn {
 
   close(): void {
     this.#cancelWait?.();
+    this.calls.close();
     this.asks.forget();
-  }
-
-  /** Calls that an earlier process left open. */
-  adopt(calls: readonly OpenCall["call"][]): void {
-    for (const call of calls) this.#calls.set(call.callId, { call });
-  }
-
-  /** Outcomes of calls that an earlier process left, which it has heard. */
-  async record(results: readonly ToolResult[]): Promise<void> {
-    const drafts: Draft[] = [];
-    for (const result of results) this.#record(result, drafts);
-    if (drafts.length > 0) await this.run.append(drafts);
-  }
-
-  /** Those that may have begun: a call whose permission was still waited for has not. */
-  get openCalls(): readonly OpenCall["call"][] {
-    return [...this.#calls.values()]
-      .map(({ call }) => call)
-      .filter(({ callId }) => !this.asks.wasLost(callId));
   }
 
   /** Writes what the lines mean, and acts on them once that is durable. */
@@ -153,21 +127,6 @@ export class Turn {
     for (const act of then) act(ids);
   }
 
-  /** Calls whose outcome has come are in the log when it settles. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#running);
-  }
-
-  /** What the process's death leaves open ends as unknown. */
-  async abandonCalls(): Promise<void> {
-    for (const [id, { call, settle }] of this.#calls) {
-      if (settle) this.#settle(id, this.asks.wasLost(id) ? notRun : unknownOutcome);
-      else await this.run.call({ ...call, replaySafe: false }, async () => unknownOutcome);
-      this.#calls.delete(id);
-    }
-    await this.settled();
-  }
-
   /** Adds the drafts that a line means besides itself; answers what follows once they are durable. */
   #meaning(line: DurableLine, drafts: Draft[]): ((ids: readonly string[]) => void) | undefined {
     switch (line.is) {
@@ -176,12 +135,12 @@ export class Turn {
       case "assistant":
         return this.#says(line, drafts);
       case "results":
-        for (const result of line.results) this.#record(result, drafts);
-        return () => line.results.forEach((result) => this.#outcome(result));
+        drafts.push(...this.calls.unmade(line.results));
+        return () => this.#outcomes(line.results);
       case "replayed":
         return () => this.#taken(line.uuid);
       case "asks":
-        return () => this.asks.ask(line.request, this.#calls.get(line.request.callId ?? "")?.call);
+        return () => this.asks.ask(line.request);
       case "cancels":
         return () => this.asks.cancel(line.id);
       case "requests":
@@ -217,46 +176,15 @@ export class Turn {
     return (ids: readonly string[]) => {
       const assistant = ids[at] ?? "";
       for (const [index, { id, name, input }] of calls.entries())
-        this.#starts({ assistant, index, callId: id, name, input, label: labelOf(name) });
+        this.calls.open({ assistant, index, callId: id, name, input, label: labelOf(name) });
     };
   }
 
-  #starts(call: OpenCall["call"]): void {
-    const outcome = Promise.withResolvers<Outcome>();
-    // A call that nobody ends is closed by the settlement.
-    const recorded = this.run
-      .call({ ...call, replaySafe: false }, (_input, signal) =>
-        untilAborted(outcome.promise, signal),
-      )
-      .catch(() => {});
-    this.#calls.set(call.callId, { call, recorded, settle: outcome.resolve });
-  }
-
-  /** The outcome of a call that an earlier process left: nobody waits for it here. */
-  #record(result: ToolResult, drafts: Draft[]): void {
-    const open = this.#calls.get(result.id);
-    if (!open || open.settle) return;
-    const { assistant, index, callId, name } = open.call;
-    drafts.push({
-      kind: "message.tool",
-      data: { assistant, index, callId, name, ...outcomeOf(result) },
-    });
-    this.#calls.delete(result.id);
-  }
-
-  #outcome(result: ToolResult): void {
-    this.#settle(result.id, outcomeOf(result));
-    this.asks.callEnded(result.id);
-  }
-
-  #settle(id: string, outcome: Outcome): void {
-    const open = this.#calls.get(id);
-    this.#calls.delete(id);
-    if (!open?.settle || !open.recorded) return;
-    open.settle(outcome);
-    const { recorded } = open;
-    this.#running.add(recorded);
-    void recorded.then(() => this.#running.delete(recorded));
+  #outcomes(results: readonly ToolResult[]): void {
+    for (const result of results) {
+      this.calls.end(result);
+      this.asks.callEnded(result.id);
+    }
   }
 
   #begins(): void {
@@ -334,30 +262,6 @@ export function isCommand(text: string): boolean {
   return text.startsWith("/");
 }
 
-export const unknownOutcome: Outcome = {
-  content: [
-    {
-      type: "text",
-      text: "The process ended in this call. Its effect is unknown: check before you repeat it.",
-    },
-  ],
-  isError: true,
-};
-
-const notRun: Outcome = {
-  content: [
-    {
-      type: "text",
-      text: "This call did not run: the process ended while its permission was waited for.",
-    },
-  ],
-  isError: true,
-};
-
-function outcomeOf({ content, isError }: ToolResult): Outcome {
-  return { content, isError };
-}
-
 function contentOf(blocks: readonly Block[]): EntryData["message.assistant"]["content"] {
   let index = 0;
   return blocks.map((block) => {
@@ -376,14 +280,6 @@ function contentOf(blocks: readonly Block[]): EntryData["message.assistant"]["co
       }
     }
   });
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 /** What a line of Claude Code is where no run is: kept as it is. */

@@ -110,6 +110,34 @@ test("[CC32] one that is kept running starts again after it has ended", async ()
   expect(await it.prompt("again")).toMatchObject({ answer: "you said again" });
 });
 
+test("[CC24] a call has its intent once it was allowed; a denied one has none", async () => {
+  const it = await start();
+  const entries = async (text: string, allow: boolean) => {
+    const command = await it.send({ type: "prompt", text });
+    const approval = await it.untilAsked();
+    await it.answer(approval, { allow, ...(allow ? { input: { command: "edited" } } : {}) });
+    const settled = await it.settled(command);
+    const own = (await it.entries()).filter(({ commandId }) => commandId === command);
+    return {
+      settled,
+      kinds: own.map(({ kind }) => kind).filter((kind) => kind !== "harness.line"),
+    };
+  };
+  const order = ["run.started", "message.user", "message.assistant", "approval.asked"];
+  const allowed = await entries("ask", true);
+  expect(allowed.settled.answer).toBe('allow {"command":"edited"}');
+  expect(allowed.kinds.slice(1)).toEqual([
+    ...order,
+    ...["approval.answered", "call.started", "message.tool", "run.settled"],
+  ]);
+  const denied = await entries("ask", false);
+  expect(denied.settled).toMatchObject({ answer: "deny {}", toolCalls: 0 });
+  expect(denied.kinds.slice(1)).toEqual([
+    ...order,
+    ...["approval.answered", "message.tool", "run.settled"],
+  ]);
+});
+
 test("[CC33] a program that is missing is named, with what to do", async () => {
   const it = await start({ command: ["/nowhere/claude"] });
   const settled = await it.prompt("hello");

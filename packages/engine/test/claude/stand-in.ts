@@ -15,7 +15,11 @@ interface Line {
   readonly request_id?: string;
   readonly message?: { readonly content: string };
   readonly request?: { readonly subtype: string };
-  readonly response?: { readonly subtype: string; readonly error?: string };
+  readonly response?: {
+    readonly subtype: string;
+    readonly error?: string;
+    readonly response?: { readonly behavior: string; readonly updatedInput?: object };
+  };
 }
 
 const next = () => new Promise<Line>((resolve) => (heard = resolve));
@@ -49,6 +53,17 @@ async function turn({ uuid, message }: Line) {
       say({ type: "control_request", request_id: "u2", request: { subtype: "probe" } });
       const { response } = await next();
       return ends(response?.error?.includes("probe") ? "nothing was written" : "it was answered");
+    }
+    case "ask": {
+      const use = { type: "tool_use", id: "t", name: "Bash", input: { command: "given" } };
+      say({ type: "assistant", parent_tool_use_id: null, message: { id: "m", content: [use] } });
+      asks("a1");
+      const { response } = await next();
+      const { behavior, updatedInput = {} } = response?.response ?? {};
+      const result = { type: "tool_result", tool_use_id: "t", content: behavior };
+      const content = [{ ...result, is_error: behavior !== "allow" }];
+      say({ type: "user", parent_tool_use_id: null, message: { role: "user", content } });
+      return ends(`${behavior} ${JSON.stringify(updatedInput)}`);
     }
     case "die":
       process.stderr.write("Error: the disk is on fire\n");
