@@ -14,7 +14,8 @@ import { Feed } from "./feed.ts";
 import { lineDraft } from "./recorder.ts";
 import { type Found, foundIn, noteOf, placeIn, placeLine } from "./recovery.ts";
 import { resultOf, settledResult } from "./settlement.ts";
-import { type PiLink, Turn, type TurnEnd } from "./turn.ts";
+import { Turn } from "./turn.ts";
+import type { PiLink, TurnEnd } from "./turn-parts.ts";
 
 /** Of an operator, above one prompt. */
 const mostLines = 100;

@@ -2,6 +2,8 @@
 //
 //   PI7  A user message is known by the command that it came from, never by its text alone: skills and templates are
 //        expanded, extensions rewrite. What pi dropped leaves the list.
+//   PI23 One at a time: what follows is held until pi has said what became of the one before. Two that reach an idle pi at
+//        once would both be accepted, and one of them lost.
 
 import type { JsonObject } from "@lichen/wire";
 import type { PiResponse } from "./codec.ts";
@@ -13,7 +15,11 @@ export interface SentMessage {
   readonly images: readonly JsonObject[];
   /** Whether it is only told, so that nobody misses it where pi drops it. */
   readonly isNote?: boolean;
-  state: "sent" | "queued" | "started";
+  /** Joins what runs then. */
+  readonly steers: boolean;
+  /** pi lost it once. */
+  readonly isAgain?: boolean;
+  state: "held" | "sent" | "queued" | "started";
 }
 
 export class Sent {
@@ -24,7 +30,20 @@ export class Sent {
   }
 
   add(message: Omit<SentMessage, "state">): void {
-    this.#open.push({ ...message, state: "sent" });
+    this.#open.push({ ...message, state: "held" });
+  }
+
+  /** The next one to send, which is sent from now on; undefined where there is none, or one is not answered yet. */
+  next(): SentMessage | undefined {
+    if (this.#open.some(({ state }) => state === "sent")) return undefined;
+    const next = this.#open.find(({ state }) => state === "held");
+    if (next) next.state = "sent";
+    return next;
+  }
+
+  /** Some are held, or not answered yet. */
+  get isUnanswered(): boolean {
+    return this.#open.some(({ state }) => state === "held" || state === "sent");
   }
 
   find(id: string | undefined): SentMessage | undefined {
@@ -50,10 +69,11 @@ export class Sent {
 
   /** The message of ours that this user message is, which is in the transcript from now on. */
   taken(text: string): SentMessage | undefined {
+    const told = this.#open.filter(({ state }) => state !== "held");
     const taken =
-      this.#open.find((message) => isText(message.text, text)) ??
-      this.#open.find((message) => message.state !== "sent" && message.text.startsWith("/")) ??
-      this.#open.find((message) => message.state === "started");
+      told.find((message) => isText(message.text, text)) ??
+      told.find((message) => message.state !== "sent" && message.text.startsWith("/")) ??
+      told.find((message) => message.state === "started");
     if (taken) this.drop(taken);
     return taken;
   }

@@ -6,7 +6,8 @@ import type { Gone } from "../harness/supervisor.ts";
 import { compactionOf } from "./messages.ts";
 import { lineDraft } from "./recorder.ts";
 import { textAt } from "./codec.ts";
-import type { Turn, TurnEnd } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+import type { TurnEnd } from "./turn-parts.ts";
 
 const shownText = 200;
 

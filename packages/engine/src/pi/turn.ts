@@ -6,8 +6,7 @@
 //   PI8  A turn that is stopped asks pi to stop, and ends the process after eight seconds.
 
 import type { Run } from "@lichen/runtime";
-import { type BlobRef, type Json, type JsonObject, textOf as textOfEntry } from "@lichen/wire";
-import type { Gone } from "../harness/supervisor.ts";
+import { type Json, textOf as textOfEntry } from "@lichen/wire";
 import { type PiEvent, type PiResponse, textAt, textOf } from "./codec.ts";
 import { isExtensionCommand } from "./commands.ts";
 import { DialogBox } from "./dialog-box.ts";
@@ -16,49 +15,9 @@ import { compactionOf } from "./messages.ts";
 import { Recorder } from "./recorder.ts";
 import { Sent, type SentMessage } from "./sent.ts";
 import { Shown } from "./shown.ts";
+import type { PiLink, Prompt, TurnEnd, TurnParts } from "./turn-parts.ts";
 
 const patienceMs = 8_000;
-
-/** What a turn asks of the process and of its host. */
-export interface PiLink {
-  /** Sends a command and settles with pi's answer. Rejects where the process is gone. */
-  request(command: JsonObject): Promise<PiResponse>;
-  /** Writes a line that is not answered. */
-  tell(line: JsonObject): Promise<void>;
-  /** A name for a command that no other command of this process has. */
-  newId(): string;
-  kill(): void;
-  /** Whether this version says when it has settled; undefined where that is not known yet. */
-  saysSettled?: boolean | undefined;
-  after(ms: number, wake: () => void): () => void;
-  report(error: unknown): void;
-}
-
-export interface Prompt {
-  readonly text: string;
-  readonly images: readonly JsonObject[];
-  /** Joins what runs now at its next step; otherwise it waits until that is done. */
-  readonly steers?: boolean;
-  /** Our own word: nobody misses it. */
-  readonly isNote?: boolean;
-}
-
-export type TurnEnd =
-  | { readonly how: "settled"; readonly wasAborted: boolean }
-  /** pi took the prompt, and no model was asked. `words`: of the extension's command that threw. */
-  | { readonly how: "handled"; readonly line: Json; readonly words?: string }
-  | { readonly how: "refused"; readonly words: string }
-  | { readonly how: "compacted"; readonly response: PiResponse; readonly line: Json }
-  | { readonly how: "gone"; readonly gone: Gone }
-  | { readonly how: "stopped" };
-
-export interface TurnParts {
-  readonly run: Run;
-  readonly feed: Feed;
-  readonly link: PiLink;
-  /** Images as pi takes them. */
-  readonly images: (images: readonly BlobRef[]) => JsonObject[];
-}
 
 export class Turn {
   readonly recorder: Recorder;
@@ -74,6 +33,8 @@ export class Turn {
   #isStopping = false;
   /** pi has said that it is at work since the last settlement. */
   #isAtWork = false;
+  /** A run of the model has begun and not ended. */
+  #isRunning = false;
   #hasWorked = false;
   #retriesOver = false;
   #faultOfCommand: string | undefined;
@@ -105,10 +66,16 @@ export class Turn {
     this.#compactId = compactId;
   }
 
-  /** Sends a message of the user. What pi says of it comes as a line of the turn. */
-  async prompt({ text, images, steers = false, isNote = false }: Prompt): Promise<void> {
-    const id = this.#link.newId();
-    this.#sent.add({ id, text, images, ...(isNote ? { isNote } : {}) });
+  /** Sends a message of the user, when those before it are answered. What pi says of it comes as a line of the turn. */
+  async prompt(prompt: Prompt): Promise<void> {
+    this.#sent.add({ id: this.#link.newId(), steers: false, ...prompt });
+    await this.#sendNext();
+  }
+
+  async #sendNext(): Promise<void> {
+    const next = this.#isStopping ? undefined : this.#sent.next();
+    if (!next) return;
+    const { id, text, images, steers } = next;
     await this.#link.tell({
       id,
       type: "prompt",
@@ -175,7 +142,7 @@ export class Turn {
   }
 
   async #over(): Promise<TurnEnd | undefined> {
-    if (this.#isStopping) return this.#hasUnanswered() ? undefined : { how: "stopped" };
+    if (this.#isStopping) return this.#sent.isUnanswered ? undefined : { how: "stopped" };
     // What has begun meanwhile says its end itself.
     if (this.#isAtWork) return undefined;
     if (this.dialogs.isEmpty) return { how: "settled", wasAborted: false };
@@ -183,13 +150,14 @@ export class Turn {
     return undefined;
   }
 
-  #hasUnanswered(): boolean {
-    return this.#sent.open.some(({ state }) => state === "sent");
-  }
-
   async #stop(): Promise<undefined> {
     if (this.#isStopping) return;
     this.#isStopping = true;
+    for (const message of this.#sent.open)
+      if (message.state === "held") {
+        this.#sent.drop(message);
+        this.dropped.push(message.text);
+      }
     this.#cancelPatience = this.#link.after(patienceMs, () => this.#link.kill());
     void this.dialogs.close("the turn was stopped").catch(() => {});
     this.#abort();
@@ -217,6 +185,7 @@ export class Turn {
         return this.#message(line, event);
       case "begun":
         this.#isAtWork = true;
+        this.#isRunning = true;
         this.#hasWorked = true;
         this.#retriesOver = false;
         return;
@@ -225,6 +194,7 @@ export class Turn {
       case "settled":
         return this.#settled(line, event.aborted);
       case "paused":
+        this.#isRunning = false;
         return event.willRetry !== true && !this.#link.saysSettled ? this.#maybeOver() : undefined;
       case "retrying": {
         const { attempt, maxAttempts, delayMs, reason } = event;
@@ -301,9 +271,10 @@ export class Turn {
     if (this.#isStopping) {
       // It was taken in in spite of the stop.
       if (disposition === "started" || disposition === "queued") this.#abort();
-      else if (!this.#hasUnanswered() && !this.#isAtWork) return { how: "stopped" };
+      else if (!this.#sent.isUnanswered && !this.#isAtWork) return { how: "stopped" };
       return;
     }
+    await this.#sendNext();
     if (response.success) this.#link.saysSettled ||= textAt(response.data, "disposition") !== "";
     switch (disposition) {
       case "started":
@@ -361,6 +332,9 @@ export class Turn {
   }
 
   async #settled(line: Json, aborted: boolean): Promise<TurnEnd | undefined> {
+    // Another's prompt could not begin: what runs goes on.
+    if (this.#isRunning && (await this.#isBusy())) return;
+    this.#isRunning = false;
     this.#isAtWork = false;
     this.#link.saysSettled = true;
     await this.recorder.lines(line);
@@ -369,23 +343,21 @@ export class Turn {
 
   async #end(aborted: boolean): Promise<TurnEnd | undefined> {
     if (this.#isStopping) return { how: "stopped" };
-    const { open } = this.#sent;
-    // What it has not answered yet begins a run of its own.
-    if (open.some(({ state }) => state !== "queued")) return;
-    if (open.length > 0) {
-      await this.#sendAgain(open);
-      return;
-    }
+    if (this.#sent.isUnanswered) return;
+    if (this.#sent.open.length > 0) return this.#lookAfter(aborted);
     await this.dialogs.close("the turn is over");
     return { how: "settled", wasAborted: aborted };
   }
 
-  /** What waits in pi's queue after it has settled would wait for the next prompt. */
-  async #sendAgain(open: readonly SentMessage[]): Promise<void> {
+  /** pi has settled and did not read all that it accepted: it is sent again once, or is about to be read after all. */
+  async #lookAfter(aborted: boolean): Promise<TurnEnd | undefined> {
+    if (await this.#isBusy()) return;
     await this.#link.request({ type: "clear_queue" });
-    for (const message of [...open]) {
+    for (const message of [...this.#sent.open]) {
       this.#sent.drop(message);
-      await this.prompt({ text: message.text, images: message.images, steers: true });
+      if (message.isAgain) this.dropped.push(message.text);
+      else await this.prompt({ ...message, steers: true, isAgain: true });
     }
+    return this.#sent.open.length > 0 ? undefined : this.#end(aborted);
   }
 }

@@ -106,27 +106,47 @@ describe("what was sent", () => {
     error: "",
   });
 
+  const message = (id: string, text: string) => ({ id, text, images: [], steers: false });
+
   test("[PI7] a user message is known by its command, not by its text alone", () => {
     const sent = new Sent();
-    sent.add({ id: "1", text: "/greet Ann", images: [] });
-    expect(sent.taken("somebody else's")).toBeUndefined();
-    sent.answered(response("1", "queued"));
+    const send = (id: string, text: string, disposition: string) => {
+      sent.add(message(id, text));
+      expect(sent.next()?.id).toBe(id);
+      expect(sent.answered(response(id, disposition))).toBe(disposition);
+    };
+    sent.add(message("0", "/greet Ann"));
+    expect(sent.taken("Greet Ann warmly.")).toBeUndefined();
+    sent.clear();
+    send("1", "/greet Ann", "queued");
     expect(sent.taken("Greet Ann warmly.")?.id).toBe("1");
     expect(sent.taken("Greet Ann warmly.")).toBeUndefined();
-    sent.add({ id: "2", text: "look", images: [] });
-    sent.answered(response("2", "queued"));
+    send("2", "look", "queued");
     expect(sent.taken("not ours")).toBeUndefined();
     expect(sent.taken("look\n\n[Image: resized]")?.id).toBe("2");
-    sent.add({ id: "3", text: "plain", images: [] });
-    sent.answered(response("3", "started"));
+    send("3", "plain", "started");
     expect(sent.taken("what an extension made of it")?.id).toBe("3");
   });
 
   test("[PI18] what an extension handled is waited for no longer", () => {
     const sent = new Sent();
-    sent.add({ id: "1", text: "/cmd", images: [] });
+    sent.add(message("1", "/cmd"));
+    sent.next();
     expect(sent.answered(response("1", "handled"))).toBe("handled");
     expect(sent.open).toEqual([]);
+  });
+
+  test("[PI23] what follows is held until pi has said what became of the one before", () => {
+    const sent = new Sent();
+    sent.add(message("1", "one"));
+    sent.add(message("2", "two"));
+    expect(sent.next()?.id).toBe("1");
+    expect(sent.next()).toBeUndefined();
+    sent.answered(response("1", "started"));
+    expect(sent.next()?.id).toBe("2");
+    expect(sent.isUnanswered).toBe(true);
+    sent.answered(response("2", "queued"));
+    expect(sent.isUnanswered).toBe(false);
   });
 });
 

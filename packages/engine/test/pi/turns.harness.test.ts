@@ -213,3 +213,18 @@ test("[PI5] lines of an operator reach the model with the next prompt, or in the
   await rig.settled(commandId);
   expect(rig.provider.requests[1]?.messages.at(-1)?.text).toBe("(the build is red)");
 });
+
+test("[PI23] a steer that follows its prompt at once is not lost in pi", async () => {
+  const call = { call: { name: "bash", input: { command: "true" } } };
+  const rig = await rigFor({
+    script: ({ messages }) => (messages.at(-1)?.text.startsWith("go") ? { parts: [call] } : "ok"),
+  });
+  for (let n = 0; n < 5; n++) {
+    const commandId = await rig.send({ type: "prompt", text: `go ${n}` });
+    const steer = await rig.send({ type: "prompt", text: `steer ${n}`, delivery: "steer" });
+    expect(await rig.settled(commandId)).toMatchObject({ terminal: "completed" });
+    expect(await rig.settled(steer)).toMatchObject({ terminal: "completed" });
+    const asked = rig.provider.requests.at(-1)?.messages.map(({ text }) => text) ?? [];
+    expect(asked.filter((text) => text.endsWith(` ${n}`))).toEqual([`go ${n}`, `steer ${n}`]);
+  }
+});
