@@ -15,6 +15,9 @@ const name: ArgumentSpec = {
   required: true,
   offers: "machine-session",
 };
+const address = listening
+  .filter((option) => option.name === "port" || option.name === "bind")
+  .map((option) => ({ ...option, summary: option.summary.replace("the config's, else ", "") }));
 const yes: OptionSpec = { name: "yes", summary: "ask nothing" };
 
 export const machine: readonly CommandSpec[] = [
@@ -28,12 +31,7 @@ export const machine: readonly CommandSpec[] = [
     ],
     arguments: [],
     options: [
-      ...listening
-        .filter(({ name: it }) => it === "port" || it === "bind")
-        .map((option) => ({
-          ...option,
-          summary: option.summary.replace("the config's, else ", ""),
-        })),
+      ...address,
       state,
       { name: "json", summary: 'print {"url","token"} as the first line once it listens' },
     ],
@@ -148,5 +146,103 @@ export const machine: readonly CommandSpec[] = [
     options: [yes, state],
     examples: ["lichen rm demo", "lichen rm demo --yes"],
     load: () => import("../command/rm.ts"),
+  },
+  {
+    name: "adopt",
+    summary: "continue a conversation that Claude Code or pi had on this computer",
+    details: [
+      "Without an id it lists them, the latest first. With one (or its beginning) the conversation goes on as a session, in its " +
+        "own directory. Leave the terminal that still has it open, so that only one goes on with it.",
+    ],
+    arguments: [{ name: "id", summary: "the conversation's id", required: false }],
+    options: [
+      {
+        name: "name",
+        value: "name",
+        summary: "what the session is called (default: its directory's name)",
+      },
+      {
+        name: "harness",
+        value: "name",
+        summary: "whose it is (default: as listed)",
+        offers: ["claude", "pi"],
+      },
+      {
+        name: "limit",
+        value: "number",
+        summary: "how many are listed at most (default: 30)",
+        refuse: (value) =>
+          /^[1-9]\d{0,2}$/.test(value)
+            ? undefined
+            : `takes a whole number from 1 to 999, not "${value}"`,
+      },
+      state,
+      json,
+    ],
+    examples: ["lichen adopt", "lichen adopt 0b6f2c9e --name site"],
+    load: () => import("../command/adopt.ts"),
+  },
+  {
+    name: "pair",
+    summary: "let another device of yours use this machine",
+    details: [
+      "Shows a code to scan and the address under it, and waits until a device used it or five minutes are over. The device " +
+        "gets a key of its own, which `lichen devices revoke` takes back. Ctrl-C takes the code back (130).",
+    ],
+    arguments: [],
+    options: [
+      { name: "name", value: "name", summary: "what the device is called here" },
+      { name: "viewer", summary: "it reads, and changes nothing" },
+      state,
+      { ...json, summary: "print the code, then the device, one line of JSON each" },
+    ],
+    examples: ["lichen pair", "lichen pair --name phone", "lichen pair --viewer"],
+    load: () => import("../command/pair.ts"),
+  },
+  {
+    name: "devices",
+    summary: "list the devices that may use this machine, or send one away",
+    details: [
+      "One a line: id, name, what it may do, when it was seen. One that is revoked is nobody from then on, and what it has open " +
+        "ends at once.",
+    ],
+    arguments: [
+      { name: "action", summary: "revoke", required: false, offers: ["revoke"] },
+      { name: "id", summary: "of revoke: the device's id, such as dev_3wk…", required: false },
+    ],
+    options: [state, json],
+    examples: ["lichen devices", "lichen devices revoke dev_3wklk58v8jrz"],
+    load: () => import("../command/devices.ts"),
+  },
+  {
+    name: "service install",
+    summary: "start the machine when you log in, and again when it fails",
+    details: [
+      "Writes a service of this user (systemd on Linux, launchd on macOS) that runs `lichen up` through a login shell, so that " +
+        "what your profile puts on the PATH is found; starts it. Doing it again is harmless.",
+      "Keys that are set in ~/.bashrc or ~/.zshrc alone are not seen by a service: set them in ~/.profile.",
+    ],
+    arguments: [],
+    options: [...address, state],
+    examples: ["lichen service install", "lichen service install --port 7400"],
+    load: () => import("../command/service/install.ts"),
+  },
+  {
+    name: "service uninstall",
+    summary: "stop the service and remove it; sessions stay",
+    details: [],
+    arguments: [],
+    options: [],
+    examples: ["lichen service uninstall"],
+    load: () => import("../command/service/uninstall.ts"),
+  },
+  {
+    name: "service status",
+    summary: "say whether the service is installed and the machine answers",
+    details: ["Ends with 1 where it is not installed or no machine answers."],
+    arguments: [],
+    options: [state, json],
+    examples: ["lichen service status"],
+    load: () => import("../command/service/status.ts"),
   },
 ];
