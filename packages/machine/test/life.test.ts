@@ -232,3 +232,51 @@ test("[MA33] the agents of a machine's sessions are there for every other door o
   });
   expect((await rig.tell("/health")).status).toBe(200);
 });
+
+test("[MA30] a session's info has every field that its clients know, whatever this machine has of it", async () => {
+  await using rig = await Rig.open();
+  const info = await rig.make("a");
+  expect(info).toEqual({
+    id: expect.stringMatching(/^[a-z0-9]{20}$/),
+    epoch: expect.any(String),
+    name: "a",
+    dir: join(rig.home, "a"),
+    state: "idle",
+    pending: 0,
+    running: false,
+    last_seq: 0,
+    last_time: info.created,
+    turns: 0,
+    auto_approve: false,
+    context_used: 0,
+    context_window: 0,
+    preview: "",
+    model: "",
+    harness: "claude",
+    caps: { approve: true, takeover: true },
+    starred: false,
+    keep_running: false,
+    fresh_by_agents: false,
+    tasks_open: 0,
+    tasks_stalled: 0,
+    limited: null,
+    accept_caged: false,
+    accept_files_from: [],
+    file_requests: [],
+    task_requests: [],
+    meshes: [],
+    cage: null,
+    created: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+  const { body } = await rig.tell("/v1/sessions");
+  expect(body).toEqual({ sessions: [info], limits: null, credits: [] });
+});
+
+test("[MA16] a session that is made anew under a name is told from the one before by its epoch and its id", async () => {
+  await using rig = await Rig.open();
+  const before = await rig.make("a");
+  await rig.tell("/v1/sessions/a", { method: "DELETE" });
+  const after = await rig.make("a");
+  expect(after.epoch).not.toBe(before.epoch);
+  expect(after.id).not.toBe(before.id);
+});

@@ -81,6 +81,8 @@ export class Supervisor {
   constructor(it: SupervisorOptions) {
     this.#it = it;
     this.#arm();
+    // What a host left that died goes on otherwise, with nobody to ask: it ends before there is anything to do.
+    this.endFormer().catch((error: unknown) => it.options.report(error));
   }
 
   get state(): "absent" | "starting" | "ready" | "stopping" {

@@ -78,6 +78,19 @@ test("[HK10] what an earlier host left running is ended before the next process 
   expect(standIn.reasons()[0]).toBe("its host ended");
 });
 
+test("[HK10] what an earlier host left running is ended as soon as its session is there again, without a message", async () => {
+  const { dir, env, report } = standIn.options([]);
+  const left = await processHost.launch({
+    ...{ argv: ["sh", "-c", deaf], dir, env, report, mark: "earlier", line: () => {} },
+    recorded: (group) => standIn.host.record([{ kind: "harness.process", data: group }]),
+  });
+  const { supervisor } = supervise(polite);
+  await standIn.untilRecorded("harness.stopped");
+  expect((await processInfo(left.group.group))?.isDead ?? true).toBe(true);
+  expect(standIn.kinds).toEqual(["process", "stopped"]);
+  expect(supervisor.standing().isRunning).toBe(false);
+});
+
 test("[HK11] an idle process finishes after 30 minutes; what is busy or was used stays", async () => {
   let isBusy = false;
   const { supervisor, lines } = supervise(polite, () => isBusy);
