@@ -10,6 +10,7 @@ import { type Harness, Harnesses, type Places } from "./harnesses/harness.ts";
 import { ownHarnesses } from "./harnesses/own-harnesses.ts";
 import type { DoorEnv } from "./routes/route.ts";
 import type { Adopt } from "./routes/session-routes.ts";
+import { openRooms, type Rooms } from "./rooms.ts";
 import { createMachineMount } from "./routes/machine-app.ts";
 import { MachineSessions } from "./sessions/machine-sessions.ts";
 import type { Wall } from "./sessions/seat.ts";
@@ -28,8 +29,10 @@ export interface MachineOptions extends Places {
   /** Told that nothing can be written any more: end the process. Where it is left out, `report` is told. */
   readonly lost?: (error: unknown) => void;
   readonly platform?: Platform;
-  /** What continues conversations of this computer as sessions. */
+  /** What continues conversations of this computer as sessions; the machine's own where it is left out. */
   readonly adopt?: (machine: Omit<Machine, "mount">) => Adopt;
+  /** How long files of devices are kept; two weeks unless told otherwise, 0 for ever. */
+  readonly keepUploadsMs?: number;
   /** Routers of further rooms, made when the sessions are open. */
   readonly more?: (machine: Omit<Machine, "mount">) => readonly Hono<DoorEnv>[];
 }
@@ -70,15 +73,18 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     stateDir,
     ...(options.wall === undefined ? {} : { wall: options.wall }),
   });
+  let rooms: Rooms | undefined;
   const close: Machine["close"] = async (closing) => {
     sessions.close();
+    await rooms?.close();
     await store.close(closing);
   };
   const machine = { owner, platform, stateDir, harnesses, sessions, close };
   try {
     await sessions.open();
-    const more = options.more?.(machine) ?? [];
-    const adopt = options.adopt?.(machine);
+    rooms = await openRooms({ ...options, ...machine });
+    const more = [...rooms.routers, ...(options.more?.(machine) ?? [])];
+    const adopt = options.adopt?.(machine) ?? rooms.adopt;
     return {
       ...machine,
       mount: createMachineMount({ sessions, harnesses, platform, more, adopt }),

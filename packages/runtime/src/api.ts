@@ -183,7 +183,12 @@ export interface Session {
   events(options: { after: number; limit: number }): Promise<EventPage>;
   /** Also succeeds when it is gone. */
   delete(options?: { epoch?: string }): Promise<void>;
-  search(options: { q: string; limit?: number }): Promise<{ found: Found[] }>;
+  /** Messages that contain `q`, newest first; of `roles` only, where they are named. */
+  search(options: {
+    q: string;
+    limit?: number;
+    roles?: readonly Found["role"][];
+  }): Promise<{ found: Found[] }>;
   blob(sha256: string): Promise<{ bytes: Uint8Array; mimeType: string } | undefined>;
   /** The bound principal's newest pending prompt, steer or follow-up, with its exact text and images. */
   latestPending(): Promise<

@@ -2,6 +2,7 @@ export type * from "./api.ts";
 export type { MetaRules, StandardSchema } from "./admission/meta.ts";
 export type { CapabilityOptions } from "./capability/capability-host.ts";
 export type * from "./engine/port.ts";
+export { fold, snippetAround } from "./log/folded-text.ts";
 export type * from "./engine/program.ts";
 export { type AgentOptions, openOwner, Owner, type OwnerOptions } from "./owner.ts";
 export type { KeptAgent } from "./session/agent-table.ts";

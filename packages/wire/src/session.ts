@@ -144,6 +144,8 @@ export type Settlement = z.infer<typeof Settlement>;
 
 export const Found = z.object({
   seq: z.int(),
+  /** Where the session's events are numbered: the number of the event that says it. */
+  n: z.int().optional(),
   at: z.string(),
   role: z.enum(["user", "assistant", "tool", "line"]),
   snippet: z.string(),

@@ -26,6 +26,8 @@ export interface NewSession {
   readonly model?: string;
   /** A conversation of the harness's own that the session goes on with, in the directory where it was. */
   readonly conversation?: { readonly id: string; readonly file?: string };
+  /** Its transcript as it is now. */
+  readonly earlier?: NonNullable<SessionSettings["earlier"]>;
   readonly auto_approve?: boolean;
   readonly keep_running?: boolean;
 }
@@ -41,6 +43,7 @@ export class MachineSessions {
   /** Names that are being given or given up. */
   readonly #claimed = new Set<string>();
   readonly #removing = new Map<Seat, Promise<void>>();
+  readonly #followers: ((seat: Seat) => void)[] = [];
 
   constructor(options: SessionsOptions) {
     const { stateDir, ...house } = options;
@@ -65,6 +68,12 @@ export class MachineSessions {
     const seat = new Seat(this.#house, { id, name, harness, settings, created });
     await seat.open(kept.settings);
     this.#seats.set(name, seat);
+  }
+
+  /** Calls `each` with every session that is there, and with each that is made from now on. */
+  follow(each: (seat: Seat) => void): void {
+    for (const seat of this.all()) each(seat);
+    this.#followers.push(each);
   }
 
   /** All sessions, by name. With `tail`, each with its last lines. */
@@ -140,6 +149,7 @@ export class MachineSessions {
       auto_approve: false,
       keep_running: false,
       starred: false,
+      ...(wish.earlier ? { earlier: wish.earlier } : {}),
     };
     const created = new Date(platform.now()).toISOString();
     const seat = new Seat(this.#house, { id, name: wish.name, harness, settings, created });
@@ -160,6 +170,7 @@ export class MachineSessions {
       throw error;
     }
     this.#seats.set(wish.name, seat);
+    for (const made of this.#followers) made(seat);
     return seat;
   }
 

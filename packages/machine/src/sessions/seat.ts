@@ -121,8 +121,9 @@ export class Seat {
       requestId: "machine:main",
       session: onlySession,
       events: true,
-      ...(model === undefined ? {} : { model }),
     });
+    // Not with what makes it: that is asked the same way each time the machine is opened.
+    if (model !== undefined) await this.session.change({ model });
     this.#board = await Board.open({
       session: this.session,
       lines: this.harness,
@@ -188,7 +189,7 @@ export class Seat {
       caps: this.harness.caps,
       starred: this.#settings.starred,
       keep_running: this.#settings.keep_running,
-      created: this.created,
+      created: info.createdAt,
       ...laterFields,
       ...(missing === undefined ? {} : { missing }),
       ...(tail === undefined ? {} : { tail: glance.tail.slice(-tail) }),

@@ -93,6 +93,23 @@ export function eventsUpTo(
   return row?.n ?? 0;
 }
 
+/** The number of the newest event up to the entry at `eid`, of `events` in all; 0 where there is none. */
+export function eventNumberAt(sql: Sql, sid: number, eid: number, events: number): number {
+  // Numbers and entries rise together: about log2 of them are looked at.
+  let [least, most] = [0, events];
+  while (least < most) {
+    const n = Math.ceil((least + most) / 2);
+    const [event] = sql.all<{ eid: number }>(
+      "select eid from event where sid = ? and n = ?",
+      sid,
+      n,
+    );
+    if (event !== undefined && event.eid <= eid) least = n;
+    else most = n - 1;
+  }
+  return least;
+}
+
 /** One slice of forgetting a session's numbers; false when there are none left. */
 export function dropEvents(sql: Sql, sid: number, budget: number): boolean {
   return (

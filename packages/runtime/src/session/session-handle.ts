@@ -44,7 +44,7 @@ import { workOf } from "../queue/work.ts";
 import type { Ground } from "../store/ground.ts";
 import { eidOf, eidRange, idOf, seqOf } from "../store/keys.ts";
 import type { Directory } from "./directory.ts";
-import { eventsUpTo } from "./harness-table.ts";
+import { eventNumberAt, eventsUpTo } from "./harness-table.ts";
 import type { KeptAgents } from "./kept-agents.ts";
 import { parsed } from "./parsed.ts";
 
@@ -234,11 +234,21 @@ export class SessionHandle implements Session {
     if (row) void this.#house.sessionDeleted(row);
   }
 
-  search(options: { q: string; limit?: number }): Promise<{ found: Found[] }> {
-    const { q, limit = pageLimit } = options;
+  search(options: {
+    q: string;
+    limit?: number;
+    roles?: readonly Found["role"][];
+  }): Promise<{ found: Found[] }> {
+    const { q, limit = pageLimit, roles } = options;
     return this.#durably((row) => {
       wholeNumber("limit", limit, pageLimit);
-      return { found: search(this.#house.ground.sql, row.sid, q, limit) };
+      const { sql } = this.#house.ground;
+      const { events } = row.info;
+      const found = search(sql, row.sid, q, limit, roles);
+      if (events === undefined) return { found };
+      const numberAt = (seq: number): number =>
+        eventNumberAt(sql, row.sid, eidOf(row.sid, seq), events);
+      return { found: found.map((it) => ({ ...it, n: numberAt(it.seq) })) };
     });
   }
 
