@@ -20,12 +20,16 @@ import type { PiLink, TurnEnd } from "./turn-parts.ts";
 /** Of an operator, above one prompt. */
 const mostLines = 100;
 
+const attempts = 3;
+
 type Taken = Extract<Found, { how: "taken" }>;
 
 export class PiRun {
   readonly #pi: PiConnection;
   readonly #work: Work;
   readonly #run: Run;
+  /** pi may have read something of this run. */
+  #isSent = false;
 
   constructor(pi: PiConnection, work: Work, run: Run) {
     this.#pi = pi;
@@ -36,16 +40,22 @@ export class PiRun {
   /** Executes a prompt or a compaction. */
   async execute(): Promise<Result> {
     const { signal } = this.#run;
-    try {
-      await this.#pi.supervisor.ensure();
-      if (signal.aborted) return { terminal: "cancelled" };
-      const feed = new Feed();
-      const turn = this.#turn(feed);
-      return await this.#pi.during({ feed, takesStrays: true }, () => this.#execute(turn));
-    } catch (error) {
-      if (signal.aborted) return { terminal: "cancelled" };
-      if (!Fault.is(error) || error.code === "stale") throw error;
-      return { terminal: "failed", diagnostic: error.message, retryable: error.retryable };
+    for (let attempt = 1; ; attempt++) {
+      let isUp = false;
+      try {
+        await this.#pi.supervisor.ensure();
+        if (signal.aborted) return { terminal: "cancelled" };
+        isUp = true;
+        const feed = new Feed();
+        const turn = this.#turn(feed);
+        return await this.#pi.during({ feed, takesStrays: true }, () => this.#execute(turn));
+      } catch (error) {
+        if (signal.aborted) return { terminal: "cancelled" };
+        if (!Fault.is(error) || error.code === "stale") throw error;
+        // One that went before it was sent anything has a successor.
+        if (isUp && !this.#isSent && attempt < attempts) continue;
+        return { terminal: "failed", diagnostic: error.message, retryable: error.retryable };
+      }
     }
   }
 
@@ -71,6 +81,7 @@ export class PiRun {
       return handledUnknown(this.#work.text);
     if (run.signal.aborted) return { terminal: "cancelled" };
     await turn.recorder.lines(placeLine(await this.#place()));
+    this.#isSent = true;
     await turn.prompt({ text: this.#text(), images: this.#images(this.#work.images) });
     if (this.#work.resumed) await this.#sendSteers(turn, this.#steers());
     return this.#finish(turn, await turn.drive());
@@ -80,6 +91,7 @@ export class PiRun {
     const id = this.#pi.requests.newId();
     const { text } = this.#work;
     turn.endsWith(id);
+    this.#isSent = true;
     await this.#pi.requests.tell({
       id,
       type: "compact",
@@ -109,6 +121,7 @@ export class PiRun {
     const unread = found.unread.flatMap((place) => steers[place] ?? []);
     if (found.isAnswered && unread.length === 0) return settledResult(turn, false);
     if (run.signal.aborted) return { terminal: "cancelled" };
+    this.#isSent = true;
     turn.recorder.forget();
     if (!found.isAnswered)
       await turn.prompt({ text: noteOf(found.lost), images: [], isNote: true });
