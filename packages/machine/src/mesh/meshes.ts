@@ -132,15 +132,21 @@ function nearNode(
   network: Network,
   addrs: readonly string[],
 ): NearNode {
+  const seen = visible(name);
   return {
     id: `${provider.name}:${id}`,
-    title: network.label === "" ? name : `${name}.${network.label}`,
-    name,
+    title: network.label === "" ? seen : `${seen}.${network.label}`,
+    name: seen,
     network: networkId(provider, network),
     label: network.label,
     addrs,
     ...(online === undefined ? {} : { online }),
   };
+}
+
+/** A name as a machine may have given it to itself: nothing in it moves the text around it. */
+function visible(name: string): string {
+  return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, 256);
 }
 
 function networkId(provider: MeshProvider, { id }: Network): string {

@@ -70,7 +70,7 @@ export function openStaticProvider(
 }
 
 /** The file as a source: read again when it was replaced or written to. */
-export class StaticFile implements SnapshotSource {
+class StaticFile implements SnapshotSource {
   readonly name = "static";
   readonly #path: string;
   /** What was read last, and what was wrong with it. */
@@ -128,7 +128,7 @@ function cannotRead(cause: unknown): Fault {
 }
 
 /** What the text of the file says; throws `unavailable` with what is wrong. */
-export function parseMeshFile(given: string): Snapshot {
+function parseMeshFile(given: string): Snapshot {
   let json: unknown;
   try {
     json = JSON.parse(given);

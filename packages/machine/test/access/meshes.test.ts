@@ -1,8 +1,10 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseMeshFile } from "../../src/mesh/static-file.ts";
+import { nodePlatform } from "@lichen/runtime/node";
+import { openStaticProvider } from "../../src/access/index.ts";
 import { AccessRig, rest, writeMeshes } from "./rig.ts";
 
 const laptop = { id: "k1", name: "laptop", network: "home", addrs: ["127.0.0.3"] };
@@ -14,37 +16,49 @@ const base = {
 const fromLaptop = { token: null, from: "127.0.0.3", to: "127.0.0.2" };
 
 describe("a mesh that is written down", () => {
-  test("[DV12] a file that says two things at once, or nothing that is known, is refused and says where", () => {
-    const parse = (more: object) => () => parseMeshFile(JSON.stringify({ ...base, ...more }));
-    const node = (more: object) => ({ nodes: [laptop, { ...laptop, ...more }] });
+  test("[DV12] a file that says two things at once, or nothing that is known, is refused and says where", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "lichen-mesh-"));
+    const platform = nodePlatform({ report: () => {} });
+    const read = async (given: object | string) => {
+      writeMeshes(dir, given);
+      const provider = await openStaticProvider(dir, platform);
+      provider.close();
+      return provider;
+    };
+    const node = (more: object) => ({ ...base, nodes: [laptop, { ...laptop, ...more }] });
     const network = { label: "home", addrs: ["10.0.0.9"] };
-    const cases: [() => unknown, RegExp][] = [
-      [() => parseMeshFile("{"), /not JSON/],
-      [parse({ extra: 1 }), /extra/i],
-      [parse({ nodes: undefined }), /nodes/],
-      [parse(node({ id: "k2" })), /nodes\.1: 127\.0\.0\.3 is laptop's already/],
-      [
-        parse(node({ id: "k2", addrs: ["::ffff:127.0.0.3"] })),
-        /nodes\.1: 127\.0\.0\.3 is laptop's/,
-      ],
-      [parse(node({ id: "k2", addrs: ["127.0.0.2"] })), /127\.0\.0\.2 is here's already/],
-      [parse(node({ id: "k0", addrs: [] })), /nodes\.1: its id is this machine's own/],
-      [parse(node({ network: "away" })), /nodes\.1: there is no network away/],
-      [parse(node({ addrs: [] })), /nodes\.1: it is in home already/],
-      [parse({ networks: [network, network] }), /networks\.1: there is a network home already/],
-      [parse(node({ id: "k2", addrs: ["here"] })), /"here" is no address of a machine/],
-      [parse(node({ id: "k2", addrs: ["0.0.0.0"] })), /no address of a machine/],
-      [parse(node({ id: "k2", addrs: ["ff02::1"] })), /no address of a machine/],
-      [parse(node({ id: "k2", addrs: ["10.0.0.0/8"] })), /no address of a machine/],
+    const cases: [object | string, RegExp][] = [
+      ["{", /not JSON/],
+      [{ ...base, extra: 1 }, /extra/i],
+      [{ ...base, nodes: undefined }, /nodes/],
+      [node({ id: "k2" }), /nodes\.1: 127\.0\.0\.3 is laptop's already/],
+      [node({ id: "k2", addrs: ["::ffff:127.0.0.3"] }), /nodes\.1: 127\.0\.0\.3 is laptop's/],
+      [node({ id: "k2", addrs: ["127.0.0.2"] }), /127\.0\.0\.2 is here's already/],
+      [node({ id: "k0", addrs: [] }), /nodes\.1: its id is this machine's own/],
+      [node({ network: "away" }), /nodes\.1: there is no network away/],
+      [node({ addrs: [] }), /nodes\.1: it is in home already/],
+      [{ ...base, networks: [network, network] }, /networks\.1: there is a network home already/],
+      [node({ id: "k2", addrs: ["here"] }), /"here" is no address of a machine/],
+      [node({ id: "k2", addrs: ["0.0.0.0"] }), /no address of a machine/],
+      [node({ id: "k2", addrs: ["ff02::1"] }), /no address of a machine/],
+      [node({ id: "k2", addrs: ["10.0.0.0/8"] }), /no address of a machine/],
     ];
-    for (const [read, words] of cases) expect(read).toThrow(words);
-    const two = { networks: [...base.networks, { label: "away", addrs: [] }] };
+    for (const [given, words] of cases) expect((await read(given)).problem()).toMatch(words);
+    const two = { ...base, networks: [...base.networks, { label: "away", addrs: [] }] };
     const renamed = { ...laptop, name: "lap", network: "away", addrs: ["10.0.0.3"] };
-    expect(parse({ ...two, nodes: [laptop, renamed] })).toThrow(/its id is laptop's/);
-    const same = { ...renamed, name: "laptop" };
-    expect(parse({ ...two, nodes: [laptop, same] })()).toMatchObject({
-      nodes: [{ id: "k1", networks: [{ id: "home" }, { id: "away", addrs: ["10.0.0.3"] }] }],
-    });
+    const twice = await read({ ...two, nodes: [laptop, renamed] });
+    expect(twice.problem()).toMatch(/its id is laptop's/);
+    const both = await read({ ...two, nodes: [laptop, { ...renamed, name: "laptop" }] });
+    expect(both.problem()).toBeUndefined();
+    expect(both.peers()).toMatchObject([
+      { id: "k1", networks: [{ id: "home" }, { id: "away", addrs: ["10.0.0.3"] }] },
+    ]);
+    const guide = new URL("../../../../docs/guides/machines-near-you.md", import.meta.url);
+    const example = /```json\n(.*?)```/s.exec(readFileSync(guide, "utf8"))?.[1];
+    const told = await read(example ?? "");
+    expect(told.problem()).toBeUndefined();
+    expect(await told.whoIs("10.9.0.3")).toMatchObject({ node: { name: "phone" } });
+    rmSync(dir, { recursive: true });
   });
 
   test("[DV12] a file that others can change is not believed", async () => {
@@ -71,7 +85,14 @@ describe("the meshes of a machine", () => {
         ],
         nodes: [
           { ...laptop, addrs: ["127.0.0.3", "fd00::3"] },
-          { id: "k2", name: "laptop", network: "away", addrs: ["127.0.0.5"], online: true },
+          // What a machine calls itself moves nobody's terminal.
+          {
+            id: "k2",
+            name: "la\u001bpt\u202eop",
+            network: "away",
+            addrs: ["127.0.0.5"],
+            online: true,
+          },
           { id: "k3", name: "lost", network: "none", addrs: ["127.0.0.6"] },
           { id: "k4", name: "dark", network: "home", addrs: [] },
         ],
