@@ -69,6 +69,18 @@ test("[AC10] a terminal runs a command in the directory and tells its output and
   expect(await told(rig, "elsewhere ..")).toMatch(/^refused: .*agent's directory/);
 });
 
+test("[AC10] what a command leaves in the background ends with it", async () => {
+  const rig = await start();
+  await writeFile(join(rig.dir, "leave.sh"), "sleep 600 & echo $!\n");
+  const { output, exitCode } = JSON.parse(await told(rig, "run sh leave.sh")) as {
+    output: string;
+    exitCode: number;
+  };
+  expect(exitCode).toBe(0);
+  const left = async () => (await processInfo(Number(output)))?.isDead ?? true;
+  await until(left, "the end of what was left");
+});
+
 test("[AC10] of an output the last bytes are kept, whole characters of them", async () => {
   const rig = await start();
   const said = JSON.parse(await told(rig, "limited 5 printf äöü€")) as { output: string };

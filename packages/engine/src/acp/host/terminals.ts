@@ -1,6 +1,7 @@
 // The terminals of an agent: commands that its client runs for it, in its directory and behind its wall.
 //
-//   - Each has a process group of its own and the mark of its session; none outlives the agent's process.
+//   - Each has a process group of its own and the mark of its session; none outlives the agent's process, and what a
+//     command leaves in the background ends with it.
 //   - Of an output the last bytes are kept, whole characters of them.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -79,6 +80,8 @@ export class Terminals {
     const hear = (chunk: Buffer): void => keep(terminal, chunk);
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
+    // What it left holds its pipes open otherwise.
+    child.once("exit", () => killGroup(terminal));
     child.once("close", (exitCode, signal) => {
       terminal.exit ??= { exitCode, signal };
       ended.resolve(terminal.exit);
@@ -164,7 +167,6 @@ function wholeText(bytes: Buffer): string {
   return bytes.subarray(start).toString("utf8");
 }
 
-/** The group lives on where its leader is gone and left something behind: what holds its pipes is ended too. */
 function killGroup({ child, exit }: Terminal): void {
   if (exit !== undefined || child.pid === undefined) return;
   try {
