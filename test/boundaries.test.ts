@@ -47,6 +47,7 @@ const mayImport: Record<string, readonly string[]> = {
     "@lichen/capability",
     "@lichen/client",
     "@lichen/engine",
+    "@lichen/machine",
     "@lichen/runtime",
     "@lichen/server",
     "@lichen/wire",
