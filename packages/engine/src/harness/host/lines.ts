@@ -33,6 +33,8 @@ export class Lines {
   #parts: Buffer[] = [];
   #length = 0;
   #skips = false;
+  /** The thread has what came of the line so far. */
+  #isLarge = false;
   readonly #slots: Slot[] = [];
   #worker: Worker | undefined;
   readonly #asked: ((answer: { value?: Json; isJson: boolean }) => void)[] = [];
@@ -63,18 +65,43 @@ export class Lines {
   }
 
   #keep(part: Buffer): void {
-    if (part.length === 0) return;
+    if (part.length === 0 || this.#skips) {
+      this.#length += part.length;
+      return;
+    }
     this.#length += part.length;
-    if (this.#length <= longestLine) return void this.#parts.push(part);
+    if (this.#length > longestLine) this.#skip();
+    else if (this.#isLarge) this.#hand(part);
+    else {
+      this.#parts.push(part);
+      if (this.#length > parsedInline) this.#enlarge();
+    }
+  }
+
+  #skip(): void {
     this.#skips = true;
+    this.#parts = [];
+    if (this.#isLarge) this.#thread().postMessage("drop");
+  }
+
+  /** The line is read in the thread, which gets it as it comes: to copy all of it at once would take its time here. */
+  #enlarge(): void {
+    this.#isLarge = true;
+    for (const part of this.#parts) this.#hand(part);
     this.#parts = [];
   }
 
+  #hand(part: Buffer): void {
+    const bytes = new Uint8Array(part);
+    this.#thread().postMessage(bytes, [bytes.buffer]);
+  }
+
   #close(): void {
-    const [parts, length, skips] = [this.#parts, this.#length, this.#skips];
+    const [parts, length, skips, isLarge] = [this.#parts, this.#length, this.#skips, this.#isLarge];
     this.#parts = [];
     this.#length = 0;
     this.#skips = false;
+    this.#isLarge = false;
     if (length === 0) return;
     if (skips)
       return this.#put(() =>
@@ -82,8 +109,8 @@ export class Lines {
           `A line of ${length} bytes was left out: at most ${longestLine} are read.`,
         ),
       );
-    if (length <= parsedInline) return this.#read(Buffer.concat(parts, length).toString("utf8"));
-    this.#readLarge(parts, length);
+    if (isLarge) this.#readLarge();
+    else this.#read(Buffer.concat(parts, length).toString("utf8"));
   }
 
   #read(text: string): void {
@@ -97,13 +124,7 @@ export class Lines {
     this.#put(() => this.#handler.line(value));
   }
 
-  #readLarge(parts: readonly Buffer[], length: number): void {
-    const bytes = new Uint8Array(length);
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
+  #readLarge(): void {
     const slot: Slot = { isDone: false, deliver: () => {} };
     this.#slots.push(slot);
     this.#asked.push(({ value, isJson }) => {
@@ -114,7 +135,7 @@ export class Lines {
     });
     const thread = this.#thread();
     thread.ref();
-    thread.postMessage(bytes, [bytes.buffer]);
+    thread.postMessage("end");
   }
 
   #thread(): Worker {
