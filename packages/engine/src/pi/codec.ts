@@ -6,7 +6,7 @@
 import type { Json, JsonObject } from "@lichen/wire";
 
 /** Why pi's conversation became shorter, and what it came to. */
-export interface Compacted {
+interface Compacted {
   readonly type: "compacted";
   readonly automatic: boolean;
   /** `summary` and more where it worked. */

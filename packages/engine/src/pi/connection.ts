@@ -18,7 +18,7 @@ import { Requests } from "./requests.ts";
 import type { SessionFiles } from "./session-file.ts";
 import { type Stray, Strays } from "./strays.ts";
 
-export interface PiParts {
+interface PiParts {
   readonly options: HarnessOptions & { readonly args?: readonly string[] };
   readonly processes: ProcessHost;
   readonly files: SessionFiles;

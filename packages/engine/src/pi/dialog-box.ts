@@ -11,7 +11,7 @@ import { cancelled, questionOf, replyTo } from "./dialogs.ts";
 /** Before pi's own time is over, so that no answer is taken that pi no longer waits for. */
 const aheadMs = 100;
 
-export interface DialogHouse {
+interface DialogHouse {
   tell(line: JsonObject): Promise<void>;
   after(ms: number, wake: () => void): () => void;
   report(error: unknown): void;

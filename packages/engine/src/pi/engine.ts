@@ -12,7 +12,7 @@ export interface PiEngineOptions extends HarnessOptions {
 }
 
 /** What a pi engine needs of its computer. */
-export interface PiHost {
+interface PiHost {
   readonly processes: ProcessHost;
   readonly files: SessionFiles;
 }

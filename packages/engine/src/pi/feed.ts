@@ -10,7 +10,7 @@ export interface LineRead {
   readonly event: PiEvent;
 }
 
-export type Happening =
+type Happening =
   | LineRead
   /** Someone steers. */
   | { readonly type: "steered" }

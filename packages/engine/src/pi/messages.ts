@@ -129,7 +129,7 @@ export function outcomeOf(message: JsonObject): Outcome {
 }
 
 /** Tokens and the price of one message. */
-export function usageOf(usage: JsonObject): Usage {
+function usageOf(usage: JsonObject): Usage {
   const cost = numberAt(objectAt(usage, "cost"), "total");
   return {
     input: numberAt(usage, "input"),

@@ -10,7 +10,7 @@ import { isText } from "./sent.ts";
 import { messagesOf } from "./session-file.ts";
 
 /** How the note begins that pi is sent after its process died in mid-turn. */
-export const noteBeginning = "[The process that ran you ended in the middle of this turn";
+const noteBeginning = "[The process that ran you ended in the middle of this turn";
 
 /** A message of the turn, in pi's order. */
 export interface Step {

@@ -7,7 +7,7 @@ import { type PiResponse, textAt } from "./codec.ts";
 const answerMs = 60_000;
 const endMs = 5_000;
 
-export interface RequestsOptions {
+interface RequestsOptions {
   after(ms: number, wake: () => void): () => void;
 }
 

@@ -65,7 +65,7 @@ function compactedResult(
 }
 
 /** The process ended in mid-turn. */
-export function goneResult({ recorder }: Pick<Turn, "recorder">, { reason }: Gone): Result {
+function goneResult({ recorder }: Pick<Turn, "recorder">, { reason }: Gone): Result {
   if (recorder.isWriting)
     return {
       terminal: "outcome_unknown",
