@@ -44,6 +44,8 @@ export type Offers =
   | "file"
   | "session"
   | "machine-session"
+  /** Of an agent or of the machine. */
+  | "any-session"
   | "approval"
   | "tool"
   | "capability"

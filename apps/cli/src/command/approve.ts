@@ -26,7 +26,7 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   let ofMachine: MachineWaiting[] = [];
   if (machine)
     try {
-      ofMachine = await machineWaiting(machine, input);
+      ofMachine = await machineWaiting(machine, input.value("session"));
       const its = ofMachine.find(({ approval }) => approval.approvalId === id);
       if (its) return await answerOnMachine(machine, its, input, terminal);
       if (!(await hasAgent(input))) {

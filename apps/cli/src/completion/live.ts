@@ -19,8 +19,12 @@ export async function findLive(kind: LiveKind, line: Line, take: Take): Promise<
       return findSessions(line, take);
     case "machine-session":
       return findMachineSessions(line, take);
+    case "any-session":
+      await Promise.allSettled([findSessions(line, take), findMachineSessions(line, take)]);
+      return;
     case "approval":
-      return findApprovals(line, take);
+      await Promise.allSettled([findApprovals(line, take), findMachineApprovals(line, take)]);
+      return;
     case "tool":
       return findTools(line, take);
     case "capability":
@@ -41,12 +45,16 @@ async function findSessions(line: Line, take: Take): Promise<void> {
   );
 }
 
-async function findMachineSessions({ options }: Line, take: Take): Promise<void> {
+async function machineOf(options: Line["options"]) {
   const [{ findMachine }, { processTerminal }] = await Promise.all([
     import("../machine/reach-machine.ts"),
     import("../terminal.ts"),
   ]);
-  const machine = await findMachine({ value: (name) => options.get(name) }, processTerminal());
+  return findMachine({ value: (name) => options.get(name) }, processTerminal());
+}
+
+async function findMachineSessions({ options }: Line, take: Take): Promise<void> {
+  const machine = await machineOf(options);
   const sessions = (await machine?.sessions()) ?? [];
   take(
     sessions.map(({ name, harness, state, dir }) => ({
@@ -74,6 +82,21 @@ async function findApprovals(line: Line, take: Take): Promise<void> {
     import("../decide.ts"),
   ]);
   const waiting = await allWaiting(agent);
+  take(
+    waiting.map(({ approval }) => ({
+      word: approval.approvalId,
+      summary: describeApproval(approval),
+    })),
+  );
+}
+
+async function findMachineApprovals({ options }: Line, take: Take): Promise<void> {
+  const [{ machineWaiting }, { describeApproval }] = await Promise.all([
+    import("../machine/machine-waiting.ts"),
+    import("../decide.ts"),
+  ]);
+  const machine = await machineOf(options);
+  const waiting = machine ? await machineWaiting(machine, options.get("session")) : [];
   take(
     waiting.map(({ approval }) => ({
       word: approval.approvalId,

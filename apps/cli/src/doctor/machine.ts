@@ -48,7 +48,7 @@ export async function checkMachine(input: Input, terminal: Terminal): Promise<Ch
       const sessions = await machine.sessions();
       const running = sessions.filter((it) => it.running).length;
       return [
-        ok("machine", `it runs, with ${sessions.length} sessions, ${running} of them started`),
+        ok("machine", `it runs (sessions: ${sessions.length}, with a process: ${running})`),
         ...sessions.flatMap((it) => checkSession(it, machine.place, Date.now())),
       ];
     } finally {
@@ -66,7 +66,11 @@ function checkSession(it: MachineSession, place: string, nowMs: number): Check[]
   if (it.missing !== undefined) found.push(note(name, "it cannot start", it.missing));
   if (it.pending > 0)
     found.push(
-      note(name, `it waits for ${it.pending} answers`, `\`${commandName()} approve${place}\``),
+      note(
+        name,
+        `it waits for ${it.pending === 1 ? "an answer" : `${it.pending} answers`}`,
+        `\`${commandName()} approve${place}\``,
+      ),
     );
   const quiet = nowMs - Date.parse(it.last_time);
   if (it.state === "working" && quiet > quietMs)

@@ -1,6 +1,5 @@
 // What waits for a person in the sessions of a machine.
 
-import type { Input } from "../command.ts";
 import { type Waiting, waitingIn } from "../waiting.ts";
 import { type MachineSession, onlySession, type ReachedMachine } from "./reach-machine.ts";
 
@@ -8,12 +7,11 @@ export interface MachineWaiting extends Waiting {
   readonly of: MachineSession;
 }
 
-/** `session` is the name, and all of them where it is left out. */
+/** `wanted` is a session's name; what waits in all of them where it is left out. */
 export async function machineWaiting(
   machine: ReachedMachine,
-  input: Input,
+  wanted: string | undefined,
 ): Promise<MachineWaiting[]> {
-  const wanted = input.value("session");
   const sessions = (await machine.sessions()).filter(
     ({ name, pending }) => pending > 0 && (wanted ?? name) === name,
   );

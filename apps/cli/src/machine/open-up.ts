@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { homedir, hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type Machine, openMachine } from "@lichen/machine";
+import { type Machine, openMachine, uploadsOf } from "@lichen/machine";
 import {
   Access,
   listenMachine,
@@ -55,7 +55,10 @@ export async function openUp(options: UpOptions): Promise<Up> {
   let wall: MachineWall;
   try {
     const { sockets } = access;
-    wall = await openWall({ mode: "auto", mask: [stateDir], hide: hiddenPlaces(), sockets });
+    wall = await openWall({
+      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(), sockets },
+      shown: (agent) => [uploadsOf(stateDir, agent)],
+    });
     machine = await openMachine({
       stateDir,
       platform,

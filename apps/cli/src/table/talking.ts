@@ -86,7 +86,7 @@ export const talking: readonly CommandSpec[] = [
       "With --wait Ctrl-C ends the waiting (130) and takes nothing back: `lichen cancel` does that.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation", required: true, offers: "session" },
+      { name: "session", summary: "the conversation", required: true, offers: "any-session" },
       { name: "text", summary: "the message", required: true },
       dir,
     ],
@@ -156,7 +156,7 @@ export const talking: readonly CommandSpec[] = [
       "A session of this computer's machine (`lichen ps`) is meant first, as with `lichen send`.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation", required: true, offers: "session" },
+      { name: "session", summary: "the conversation", required: true, offers: "any-session" },
       {
         name: "commandId",
         summary: "what to cancel, such as cmd_3wklk58v8jrz_13",
