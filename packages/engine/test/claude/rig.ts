@@ -102,8 +102,11 @@ export class Rig {
   }
 
   async settled(commandId: string): Promise<Settlement> {
-    const settlement = await this.session.readSettlement(commandId, { timeoutMs: 50_000 });
-    if (settlement) return settlement;
+    // One wait of a reader is bounded; a busy computer takes longer.
+    for (let waits = 0; waits < 3; waits++) {
+      const settlement = await this.session.readSettlement(commandId, { timeoutMs: 30_000 });
+      if (settlement) return settlement;
+    }
     const kinds = (await this.entries()).map(({ kind }) => kind).join(" ");
     throw new Error(`${commandId} is not settled: ${kinds}`);
   }

@@ -53,7 +53,8 @@ export async function bootId(): Promise<string> {
   return /sec = (\d+)/.exec(stdout)?.[1] ?? stdout.trim();
 }
 
-function statOf(pid: number): ProcessInfo | undefined {
+/** The same at once, where `/proc` tells; nothing elsewhere. */
+export function statOf(pid: number): ProcessInfo | undefined {
   if (!Number.isInteger(pid)) return undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
