@@ -148,3 +148,15 @@ test("[HK8] what it wrote last is heard, stderr is kept, and a write to it is re
   expect(process.stderr()).toBe("a word\n");
   await expect(process.write(1)).rejects.toMatchObject({ code: "unavailable" });
 });
+
+test("[HK1] behind a wall it is the launcher that begins there, and the wall is released at its end", async () => {
+  let released = 0;
+  const { launched, lines } = launch('read -r line; echo "$line"; echo \'"last"\'', {
+    wall: (argv) => ({ argv: ["env", "WALLED=1", ...argv], release: () => void released++ }),
+  });
+  const process = await launched;
+  await process.write({ hello: 1 });
+  expect(await process.ended).toEqual({ code: 0, signal: null });
+  expect(lines).toEqual([{ hello: 1 }, "last"]);
+  expect(released).toBe(1);
+});
