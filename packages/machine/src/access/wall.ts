@@ -12,6 +12,8 @@ export interface WallOptions extends Pick<SandboxOptions, "mode" | "hide" | "pro
   /** The machine's state, and further folders that no agent is to see. */
   readonly mask: readonly string[];
   readonly sockets: SessionSockets;
+  /** Folders of the machine's state that the processes of an agent may read, by the agent's id. */
+  readonly shown?: (id: string) => readonly string[];
 }
 
 export interface MachineWall {
@@ -22,7 +24,8 @@ export interface MachineWall {
   around(agent: { readonly id: string; readonly dir: string }): NonNullable<HarnessOptions["wall"]>;
 }
 
-export async function openWall({ mask, sockets, ...options }: WallOptions): Promise<MachineWall> {
+export async function openWall(given: WallOptions): Promise<MachineWall> {
+  const { mask, sockets, shown: shownTo, ...options } = given;
   const sandbox = await openSandbox({
     ...options,
     mask: [...mask, sockets.folder],
@@ -39,7 +42,7 @@ export async function openWall({ mask, sockets, ...options }: WallOptions): Prom
         const socket = sockets.open(id);
         try {
           const told = ["/usr/bin/env", `${socketVariable}=${socket.path}`, ...argv];
-          const shown = [socket.folder];
+          const shown = [socket.folder, ...(shownTo?.(id) ?? [])];
           const walled = sandbox.wrap(told, { cwd: dir, shown, isThere: true });
           const release = () => {
             walled.release();
