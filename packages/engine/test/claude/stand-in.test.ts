@@ -46,24 +46,6 @@ test("[CC14] a permission that it withdraws is withdrawn in the log, and no answ
   ]);
 });
 
-test("[CC5] a turn that does not stop when it is cancelled is killed 8 s later, and the session goes on", async () => {
-  const clock = new Clock();
-  const it = await start({ clock });
-  const hung = await it.send({ type: "prompt", text: "hang" });
-  await it.untilEntry(({ data }) => JSON.stringify(data).includes("isReplay"));
-  const before = clock.now();
-  await it.send({ type: "cancel", commandId: hung });
-  await until(async () => {
-    await clock.advance(500);
-    return (await it.data("harness.stopped")).length > 0;
-  }, "its end");
-  expect(clock.now() - before).toBeGreaterThanOrEqual(8_000);
-  expect(await it.settled(hung)).toMatchObject({ terminal: "cancelled" });
-  const [stopped] = await it.data("harness.stopped");
-  expect(stopped?.reason).toBe("its turn did not stop when it was cancelled");
-  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
-});
-
 test("[CC6] a run whose process dies again and again ends, and says by what", async () => {
   const it = await start();
   const settled = await it.prompt("die");

@@ -65,8 +65,6 @@ async function turn({ uuid, message }: Line) {
       say({ type: "user", parent_tool_use_id: null, message: { role: "user", content } });
       return ends(`${behavior} ${JSON.stringify(updatedInput)}`);
     }
-    case "hang":
-      return;
     case "die":
       process.stderr.write("Error: the disk is on fire\n");
       return process.exit(3);
