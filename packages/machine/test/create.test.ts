@@ -82,6 +82,25 @@ test("[MA13] of many that ask for one name at once, exactly one gets it", async 
   expect(await rig.list()).toHaveLength(2);
 });
 
+test("[MA13] a session that is renamed twice at once has one name, and one that is deleted meanwhile has none", async () => {
+  await using rig = await Rig.open();
+  const rename = async (name: string, to: string): Promise<number> =>
+    (await rig.tell(`/v1/sessions/${name}/rename`, { json: { name: to } })).status;
+  await rig.make("a");
+  expect(await Promise.all([rename("a", "b"), rename("a", "c")])).toEqual([200, 200]);
+  expect(await rig.list()).toHaveLength(1);
+  const { name } = (await rig.list())[0]!;
+  const [renamed, deleted] = await Promise.all([
+    rename(name, "d"),
+    rig.tell(`/v1/sessions/${name}`, { method: "DELETE" }),
+  ]);
+  expect([200, 404, 409]).toContain(renamed);
+  expect([204, 404]).toContain(deleted.status);
+  if (deleted.status === 204) expect(await rig.list()).toEqual([]);
+  for (const free of ["a", "b", "c"]) expect(await rig.make(free)).toMatchObject({ name: free });
+  expect(rig.bugs).toEqual([]);
+});
+
 test("[MA31] what a session is made with is set, and logged as its settings are", async () => {
   await using rig = await Rig.open();
   const made = await rig.make("a", { auto_approve: true, keep_running: true });

@@ -180,7 +180,8 @@ export class MachineSessions {
     if (to === seat.name) return seat;
     return this.#claiming(to, async () => {
       await seat.rename(to, by);
-      if (this.#seats.get(name) === seat) this.#seats.delete(name);
+      // It may have been deleted meanwhile, or renamed by another.
+      if (!this.#drop(seat)) throw unknownSession(name);
       this.#seats.set(to, seat);
       return seat;
     });
@@ -204,10 +205,17 @@ export class MachineSessions {
     this.#claimed.add(name);
     try {
       await seat.remove();
-      this.#seats.delete(name);
+      this.#drop(seat);
     } finally {
       this.#claimed.delete(name);
     }
+  }
+
+  /** Nobody finds it under any name; false where nobody did. */
+  #drop(seat: Seat): boolean {
+    let isFound = false;
+    for (const [name, it] of this.#seats) if (it === seat) isFound = this.#seats.delete(name);
+    return isFound;
   }
 
   #gone(seat: Seat): void {
