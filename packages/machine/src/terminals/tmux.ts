@@ -4,6 +4,8 @@ import { execFile } from "node:child_process";
 import type { Places } from "../harnesses/harness.ts";
 
 const patienceMs = 2_000;
+/** It runs outside every wall, and an agent could put a program of that name into a folder of its user's on PATH. */
+const systemFolders = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin:/run/current-system/sw/bin";
 
 /** Names of sessions by the process that a pane began with; nothing where there is no tmux, or it does not answer. */
 export function tmuxSessions({ env, home }: Places): Promise<Map<number, string>> {
@@ -17,7 +19,7 @@ export function tmuxSessions({ env, home }: Places): Promise<Map<number, string>
         maxBuffer: 4_194_304,
         env: {
           HOME: home,
-          ...(env["PATH"] === undefined ? {} : { PATH: env["PATH"] }),
+          PATH: systemFolders,
           ...(env["TMUX_TMPDIR"] === undefined ? {} : { TMUX_TMPDIR: env["TMUX_TMPDIR"] }),
         },
       },
