@@ -99,7 +99,7 @@ export async function openRooms(options: RoomsOptions): Promise<Rooms> {
     close: async () => {
       await Promise.all([importing.close(), uploads.close()]);
       await Promise.all([...readers.values()].map((it) => it.close()));
-      file.close();
+      await file.close();
     },
   };
 }

@@ -7,8 +7,8 @@
 // it must reach FTS5 as integers, or it walks the whole index; hence the casts.
 
 import { fold, snippetAround } from "@lichen/runtime";
-import type { PrivateDb } from "@lichen/server/node";
 import { cut } from "@lichen/wire";
+import type { MachineDb } from "../machine-db.ts";
 import type { TranscriptHarness, Turn } from "../conversations/transcript.ts";
 
 export const earlierTables: readonly string[] = [
@@ -57,14 +57,14 @@ const agentKeys = 2 ** 32;
 const keptUnits = 262_144;
 const shownUnits = 16_384;
 const scanRows = 20_000;
-const scanUnits = 4_194_304;
+const scanUnits = 1_048_576;
 const answerUnits = 16_777_216;
 const dropRows = 500;
 
 export class EarlierTurns {
-  readonly #file: PrivateDb;
+  readonly #file: MachineDb;
 
-  constructor(file: PrivateDb) {
+  constructor(file: MachineDb) {
     this.#file = file;
   }
 

@@ -2,7 +2,7 @@
 //
 //   AD40 Rows outlive their session. A turn and how far the log was read are written together, so that none counts twice.
 
-import type { PrivateDb } from "@lichen/server/node";
+import type { MachineDb } from "../machine-db.ts";
 import type { Spent, TallyState } from "./tally.ts";
 
 export const usageTables: readonly string[] = [
@@ -41,9 +41,9 @@ export interface Place {
 }
 
 export class UsageTable {
-  readonly #file: PrivateDb;
+  readonly #file: MachineDb;
 
-  constructor(file: PrivateDb) {
+  constructor(file: MachineDb) {
     this.#file = file;
   }
 

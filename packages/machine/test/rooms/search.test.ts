@@ -114,26 +114,26 @@ test("[AD33] what tools put out is not searched, however much of it there is", a
 });
 
 test("[AD30] an earlier transcript is imported once, as it was, and goes on where the machine went down; with its session it is gone", async () => {
-  const lines = Array.from({ length: 3_000 }, (_, n) =>
-    n % 3 === 0 ? toolResult("filler ".repeat(300), n) : said(`word${n} needle`, n),
+  const lines = Array.from({ length: 900 }, (_, n) =>
+    n % 3 === 0 ? toolResult("filler ".repeat(100), n) : said(`word${n} needle`, n),
   );
-  const huge = said("h".repeat(5_000_000), 3_001);
+  const huge = said("h".repeat(5_000_000), 1_001);
   const first = await Rig.open();
   await using _ended = first;
-  const file = await adopted(first, [...lines, huge, said("after the huge one", 3_002)]);
+  const file = await adopted(first, [...lines, huge, said("after the huge one", 1_002)]);
   await first.close();
-  appendFileSync(file, `${said("later needle", 3_003)}\n`);
+  appendFileSync(file, `${said("later needle", 1_003)}\n`);
   const second = await Rig.open({ root: first.root });
   expect(await untilFound(second, "a", "after the huge")).toHaveLength(1);
   const all = await search(second, "a", "needle", "&limit=200");
   expect(all).toHaveLength(200);
-  expect(all[0]).toMatchObject({ seq: 0, text: "word2999 needle" });
+  expect(all[0]).toMatchObject({ seq: 0, text: "word899 needle" });
   expect(await search(second, "a", "later needle")).toEqual([]);
   expect(await search(second, "a", "filler")).toEqual([]);
-  expect(await search(second, "a", "word1000 ")).toHaveLength(1);
+  expect(await search(second, "a", "word400 ")).toHaveLength(1);
   await second.close();
   await using third = await Rig.open({ root: first.root });
-  expect(await search(third, "a", "word1000 ")).toHaveLength(1);
+  expect(await search(third, "a", "word400 ")).toHaveLength(1);
   await third.tell("/v1/sessions/a", { method: "DELETE" });
   await third.make("a");
   expect(await search(third, "a", "needle")).toEqual([]);
@@ -142,10 +142,10 @@ test("[AD30] an earlier transcript is imported once, as it was, and goes on wher
 
 test("[AD31] a search costs what it finds: a huge earlier conversation is asked by its index", async () => {
   await using rig = await Rig.open();
-  const lines = Array.from({ length: 20_000 }, (_, n) => said(`number ${n} of many words`, n));
+  const lines = Array.from({ length: 5_000 }, (_, n) => said(`number ${n} of many words`, n));
   lines[7] = said("the one needle", 7);
   await adopted(rig, lines);
-  await untilFound(rig, "a", "number 19999");
+  await untilFound(rig, "a", "number 4999");
   const times: number[] = [];
   for (let n = 0; n < 9; n++) {
     const began = performance.now();
