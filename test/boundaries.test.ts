@@ -52,6 +52,7 @@ const mayImport: Record<string, readonly string[]> = {
     "@lichen/server",
     "@lichen/wire",
     "@earendil-works/pi-tui",
+    "uqr",
   ],
 };
 

@@ -113,3 +113,11 @@ export {
   SessionState,
   Settlement,
 } from "./session.ts";
+export {
+  MachineConversation,
+  MachineConversationList,
+  MachineHarnesses,
+  MachineRefusal,
+  MachineSession,
+  MachineSessionList,
+} from "./machine.ts";

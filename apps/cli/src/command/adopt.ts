@@ -1,28 +1,18 @@
 // `lichen adopt`: the conversations of Claude Code and pi on this computer, and one of them continued as a session.
 
 import { basename } from "node:path";
-import { Fault } from "@lichen/wire";
-import * as z from "zod";
+import {
+  Fault,
+  type MachineConversation,
+  MachineConversationList,
+  MachineSession,
+} from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
 import { oneLine } from "../printable.ts";
 import { ago, aligned } from "../session-line.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName } from "../typed.ts";
-
-const Conversation = z.looseObject({
-  id: z.string(),
-  dir: z.string(),
-  modified: z.string(),
-  harness: z.string().optional(),
-  last_user: z.string().nullish(),
-  last_assistant: z.string().nullish(),
-  adopted_by: z.string().nullish(),
-  terminals: z.array(z.looseObject({ pid: z.number(), tmux: z.string().nullish() })).optional(),
-});
-type Conversation = z.infer<typeof Conversation>;
-const List = z.object({ conversations: z.array(Conversation) });
-const Made = z.looseObject({ name: z.string(), dir: z.string(), harness: z.string() });
 
 const mostListed = 200;
 
@@ -35,7 +25,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
     const limit = id === undefined ? Number(input.value("limit") ?? 30) : mostListed;
     const { conversations } = await machine.ask(
       `/v1/conversations?limit=${Math.min(limit, mostListed)}`,
-      List,
+      MachineConversationList,
     );
     if (id === undefined) return list(conversations, machine, input, terminal);
     return await adopt(id, conversations, machine, input, terminal);
@@ -45,7 +35,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
 }
 
 function list(
-  conversations: readonly Conversation[],
+  conversations: readonly MachineConversation[],
   { place }: ReachedMachine,
   input: Input,
   terminal: Terminal,
@@ -74,7 +64,7 @@ function list(
 
 async function adopt(
   id: string,
-  conversations: readonly Conversation[],
+  conversations: readonly MachineConversation[],
   machine: ReachedMachine,
   input: Input,
   terminal: Terminal,
@@ -88,7 +78,7 @@ async function adopt(
     );
   const harness = input.value("harness") ?? found?.harness;
   // One that is not listed may be there all the same: pi's are not.
-  const made = await machine.ask("/v1/sessions", Made, {
+  const made = await machine.ask("/v1/sessions", MachineSession, {
     method: "POST",
     body: {
       name: input.value("name") ?? nameFor(found?.dir ?? id),

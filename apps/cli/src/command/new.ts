@@ -1,18 +1,11 @@
 // `lichen new`: a session of a coding agent, made on the machine that runs.
 
 import { resolve } from "node:path";
-import { Fault } from "@lichen/wire";
-import * as z from "zod";
+import { Fault, MachineHarnesses, MachineSession } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName } from "../typed.ts";
-
-const Made = z.looseObject({ name: z.string(), dir: z.string(), harness: z.string() });
-const Offered = z.object({
-  harnesses: z.array(z.object({ name: z.string(), takes_command: z.boolean().optional() })),
-  missing: z.array(z.object({ name: z.string(), missing: z.string() })).optional(),
-});
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const command = input.rest;
@@ -31,7 +24,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   try {
     const harness = named ?? (command.length > 0 ? "acp" : await firstFound(machine));
     const model = input.value("model");
-    const made = await machine.ask("/v1/sessions", Made, {
+    const made = await machine.ask("/v1/sessions", MachineSession, {
       method: "POST",
       body: {
         name: input.argument("name"),
@@ -67,7 +60,7 @@ function commandFrom([program = "", ...args]: readonly string[]): string[] {
 }
 
 async function firstFound(machine: ReachedMachine): Promise<string> {
-  const { harnesses, missing = [] } = await machine.ask("/v1/harnesses", Offered);
+  const { harnesses, missing = [] } = await machine.ask("/v1/harnesses", MachineHarnesses);
   const found = harnesses.find(({ takes_command }) => takes_command !== true);
   if (found) return found.name;
   throw new Fault(

@@ -4,8 +4,15 @@
 
 import type { Client } from "@lichen/client";
 import { type Connection, connectHost } from "@lichen/server/node";
-import { Fault, faultStatus, type FaultCode } from "@lichen/wire";
-import * as z from "zod";
+import {
+  Fault,
+  faultStatus,
+  type FaultCode,
+  MachineHarnesses,
+  MachineRefusal,
+  type MachineSession,
+  MachineSessionList,
+} from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { HostFetch } from "../host-fetch.ts";
 import { oneLine } from "../printable.ts";
@@ -14,22 +21,7 @@ import type { Terminal } from "../terminal.ts";
 import { commandName, quoted } from "../typed.ts";
 import { machineDirOf } from "./machine-dir.ts";
 
-/** What commands read of a session; all else of it stays as the machine told it. */
-const MachineSession = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  dir: z.string(),
-  state: z.enum(["idle", "working", "waiting"]),
-  pending: z.number(),
-  running: z.boolean(),
-  last_time: z.string(),
-  preview: z.string(),
-  harness: z.string(),
-  auto_approve: z.boolean(),
-  keep_running: z.boolean(),
-  missing: z.string().optional(),
-});
-export type MachineSession = z.infer<typeof MachineSession>;
+export type { MachineSession };
 
 /** The id of the one session of each coding agent. */
 export const onlySession = "main";
@@ -80,8 +72,7 @@ export class ReachedMachine {
   }
 
   async sessions(): Promise<MachineSession[]> {
-    const List = z.object({ sessions: z.array(MachineSession) });
-    return (await this.ask("/v1/sessions", List)).sessions;
+    return (await this.ask("/v1/sessions", MachineSessionList)).sessions;
   }
 
   async find(name: string): Promise<MachineSession | undefined> {
@@ -157,7 +148,7 @@ export async function findMachine(
   if (connection.found !== "host") return undefined;
   const machine = new ReachedMachine(stateDir, input, terminal);
   try {
-    await machine.ask("/v1/harnesses", z.looseObject({}));
+    await machine.ask("/v1/harnesses", MachineHarnesses);
     return machine;
   } catch (error) {
     await machine.close();
@@ -166,14 +157,8 @@ export async function findMachine(
   }
 }
 
-const Refused = z.object({
-  error: z.union([z.string(), z.object({ code: z.string(), message: z.string() })]),
-  code: z.string().optional(),
-  retryable: z.boolean().optional(),
-});
-
 async function refusalOf(answer: Response): Promise<Fault> {
-  const { data } = Refused.safeParse(await answer.json().catch(() => undefined));
+  const { data } = MachineRefusal.safeParse(await answer.json().catch(() => undefined));
   const told =
     typeof data?.error === "string" ? { message: data.error, code: data.code } : data?.error;
   const message = told?.message ?? `The machine refuses with status ${answer.status}.`;
