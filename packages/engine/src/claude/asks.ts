@@ -86,7 +86,8 @@ export class Asks {
   /** Claude Code hears that it may once the call's intent is durable. */
   #allow(request: PermissionRequest, response: JsonObject, input = request.input): void {
     this.#it.calls.allow(request.callId, input).then(
-      () => this.#tell(request.id, response),
+      // A run that is stopped by then may have no intent in the log.
+      () => !this.#run.signal.aborted && this.#tell(request.id, response),
       (error: unknown) => this.#it.report(error),
     );
   }

@@ -67,10 +67,12 @@ export class ClaudeRun {
     for (let attempt = 1; ; attempt++) {
       if (result) return result;
       if (run.signal.aborted) return stopped(run);
-      const ended = turn.begin(this.#house.isInTurn());
       const ready = await this.#untilStopped(this.#house.ready(run), run);
       if (ready === "stopped") return stopped(run);
       if ("diagnostic" in ready) return ready;
+      // Its end counts from here on: one that had to go before it is nothing to this run.
+      const ended = turn.begin(this.#house.isInTurn());
+      if (this.#house.supervisor.process !== ready && attempt < attempts) continue;
       this.#house.deliver();
       const end = await this.#watched(this.#said(says, ended), turn);
       if (end === "stopped") return this.#stop(ended, run, turn);

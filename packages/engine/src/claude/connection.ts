@@ -12,9 +12,11 @@ import { ClaudeRun, type Refusal, type RunHouse } from "./claude-run.ts";
 import { Control } from "./control.ts";
 import { type Greeting, greetingOf, modelOf, noGreeting } from "./greeting.ts";
 import { type ClaudeLine, type DurableLine, readLine, type TurnResult } from "./line.ts";
-import { argumentsOf } from "./outgoing.ts";
+import { argumentsOf, unknownLine } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
 import { lineDraft, Turn } from "./turn.ts";
+
+const againMs = 50;
 
 export class ClaudeConnection implements Connection {
   readonly stays = true;
@@ -233,15 +235,36 @@ export class ClaudeConnection implements Connection {
       const turn = this.#turn;
       if (!turn && this.#lines.some(isWork)) {
         if (this.#isOutsideAsked) return;
-        this.#isOutsideAsked = true;
-        await this.#host.outside({ source: "claude", text: "" });
+        if (!(await this.#openOutside())) return;
         continue;
       }
       const lines = this.#lines.splice(0);
       await this.#named(lines);
       if (turn) await turn.take(lines);
-      else await this.#host.record(lines.map(({ raw }) => lineDraft(raw)));
+      else await this.#keep(lines);
     }
+  }
+
+  /** Opens a run for what it began by itself; false where one is about to be live, which takes that, or was a moment ago. */
+  async #openOutside(): Promise<boolean> {
+    this.#isOutsideAsked = true;
+    try {
+      await this.#host.outside({ source: "claude", text: "" });
+      return true;
+    } catch (error) {
+      this.#isOutsideAsked = false;
+      if (!Fault.is(error) || error.code !== "busy") throw error;
+      this.#options.clock.after(againMs, () => this.#pump());
+      return false;
+    }
+  }
+
+  /** Lines that belong to no run. */
+  async #keep(lines: readonly DurableLine[]): Promise<void> {
+    await this.#host.record(lines.map(({ raw }) => lineDraft(raw)));
+    for (const line of lines)
+      if (line.is === "requests")
+        await this.#write(unknownLine(line.id, line.subtype)).catch(() => {});
   }
 
   /** Claude Code goes on under another id: after a command of its own that clears the conversation. */

@@ -34,8 +34,9 @@ export class Control {
       reject(new Fault("unavailable", `Claude Code did not answer ${subtype} in half a minute.`)),
     );
     try {
-      await process.write(requestLine(id, request));
-      return await promise;
+      // Both at once: what waits to be written is not waited for longer than the answer, and neither fails unheard.
+      const [response] = await Promise.all([promise, process.write(requestLine(id, request))]);
+      return response;
     } finally {
       cancel();
       this.#waiting.delete(id);

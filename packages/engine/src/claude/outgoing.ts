@@ -58,6 +58,11 @@ export function responseLine(id: string, response: JsonObject): JsonObject {
   };
 }
 
-export function refusalLine(id: string, error: string): JsonObject {
+/** The answer to a request of a kind that is not known here: without one it would be waited for. */
+export function unknownLine(id: string, subtype: string): JsonObject {
+  return refusalLine(id, `Lichen does not know requests of the kind ${subtype}.`);
+}
+
+function refusalLine(id: string, error: string): JsonObject {
   return { type: "control_response", response: { subtype: "error", request_id: id, error } };
 }

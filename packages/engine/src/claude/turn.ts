@@ -9,7 +9,7 @@ import type { Gone } from "../harness/supervisor.ts";
 import { Asks } from "./asks.ts";
 import { Calls } from "./calls.ts";
 import type { Block, DurableLine, ToolResult, TurnResult } from "./line.ts";
-import { type Message, refusalLine, userLine } from "./outgoing.ts";
+import { type Message, unknownLine, userLine } from "./outgoing.ts";
 import { labelOf } from "./tools.ts";
 
 export type TurnEnd =
@@ -49,6 +49,7 @@ export class Turn {
   #end = Promise.withResolvers<TurnEnd>();
   #result: TurnResult | undefined;
   #hasBegun = false;
+  #isInTurn = false;
   #speaking = 0;
   #streamed = { text: "", thinking: "" };
   #compaction: { automatic: boolean; tokensBefore: number } | undefined;
@@ -65,6 +66,7 @@ export class Turn {
   begin(isInTurn: boolean): Promise<TurnEnd> {
     this.#end = Promise.withResolvers();
     this.#hasBegun = isInTurn;
+    this.#isInTurn = isInTurn;
     this.#result = undefined;
     this.#said.clear();
     return this.#end.promise;
@@ -189,6 +191,7 @@ export class Turn {
 
   #begins(): void {
     this.#hasBegun = true;
+    this.#isInTurn = true;
     this.#result = undefined;
     this.#cancelWait?.();
   }
@@ -205,8 +208,10 @@ export class Turn {
 
   #ends(result: TurnResult): void {
     this.#addUsage(result);
-    if (!result.isOwn || this.#said.size === 0) this.#result = result;
+    this.#isInTurn = false;
     const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+    // A turn of its own that has taken all in is the run's.
+    if (!result.isOwn || waiting.length === 0) this.#result = result;
     // Commands of Claude Code's own are never acknowledged, and what a hook refuses is not either.
     const [first] = waiting;
     if (first && !result.isOwn && (isCommand(first.text) ? first.results >= 0 : result.turns === 0))
@@ -229,7 +234,9 @@ export class Turn {
     this.#cancelWait = this.#it.after(patienceMs, () => {
       const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
       if (this.#said.size === 0 && !this.#hasBegun) return this.#end.resolve({ is: "quiet" });
-      for (const said of waiting) this.#it.write(userLine(said)).catch(() => {});
+      // What waits for the end of a turn would come back at once, as if it were taken.
+      if (!this.#isInTurn)
+        for (const said of waiting) this.#it.write(userLine(said)).catch(() => {});
       if (waiting.length > 0) this.#watch();
     });
   }
@@ -242,11 +249,9 @@ export class Turn {
   }
 
   #refuse(id: string, subtype: string): void {
-    this.#it
-      .write(refusalLine(id, `Lichen does not know requests of the kind ${subtype}.`))
-      .catch(() => {
-        // The process is gone, and with it the question.
-      });
+    this.#it.write(unknownLine(id, subtype)).catch(() => {
+      // The process is gone, and with it the question.
+    });
   }
 
   #summary(text: string, drafts: Draft[]): void {

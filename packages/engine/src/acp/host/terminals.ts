@@ -41,6 +41,7 @@ export class Terminals {
   readonly #mark: string;
   readonly #terminals = new Map<string, Terminal>();
   #made = 0;
+  #isOver = false;
 
   constructor(options: Pick<HarnessOptions, "env" | "wall">, files: AgentFiles, mark: string) {
     this.#options = options;
@@ -60,6 +61,7 @@ export class Terminals {
         `There are ${mostTerminals} terminals: release those that are not needed any more.`,
       );
     const cwd = await this.#files.folder(request.cwd ?? undefined);
+    if (this.#isOver) throw new Fault("unavailable", "The agent's process is gone.");
     const walled = this.#options.wall?.(argvOf(request));
     const [file = "", ...args] = walled?.argv ?? argvOf(request);
     const named = Object.fromEntries((request.env ?? []).map(({ name, value }) => [name, value]));
@@ -86,9 +88,14 @@ export class Terminals {
       terminal.exit ??= { exitCode, signal };
       ended.resolve(terminal.exit);
     });
-    await begun(child, request.command);
     const id = `t${++this.#made}`;
     this.#terminals.set(id, terminal);
+    try {
+      await begun(child, request.command);
+    } catch (error) {
+      this.#terminals.delete(id);
+      throw error;
+    }
     return id;
   }
 
@@ -118,8 +125,9 @@ export class Terminals {
     await terminal.exited;
   }
 
-  /** Ends all of them; settles when they are gone. */
+  /** Ends all of them and begins none any more; settles when they are gone. */
   async endAll(): Promise<void> {
+    this.#isOver = true;
     const all = [...this.#terminals.values()];
     this.#terminals.clear();
     for (const terminal of all) killGroup(terminal);

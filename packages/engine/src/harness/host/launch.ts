@@ -55,7 +55,14 @@ class LaunchedProcess implements HarnessProcess {
     this.#child = child;
     this.#request = request;
     this.#lines = new Lines({
-      line: (value) => request.line(value),
+      line: (value) => {
+        try {
+          request.line(value);
+        } catch (error) {
+          // A driver that fails at a line loses that one; what comes next is still read.
+          request.report(error);
+        }
+      },
       noise: (text) => {
         if (++this.#noise <= reportedNoise)
           request.report(

@@ -160,6 +160,8 @@ export class Lines {
   #rest(): void {
     this.#worker?.unref();
     this.#idle = setTimeout(() => {
+      // It holds the beginning of a line whose rest is still to come.
+      if (this.#isLarge) return;
       void this.#worker?.terminate();
       this.#worker = undefined;
     }, idleMs).unref();
