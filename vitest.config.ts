@@ -29,7 +29,7 @@ export default defineConfig({
           ...onNode,
           name: "node",
           include: [`${everywhere}/*.test.ts`, "test/**/*.test.ts"],
-          exclude: ["**/*.{sandbox,page,terminal,zsh,fish}.test.ts"],
+          exclude: ["**/*.{sandbox,page,terminal,zsh,fish,harness}.test.ts", "**/node_modules/**"],
         },
       },
       ...withProgram("bwrap", "bubblewrap", {
@@ -52,6 +52,15 @@ export default defineConfig({
       ...withProgram("chromium", "chromium", {
         test: { ...onNode, pool: "forks", name: "page", include: [`${everywhere}/*.page.test.ts`] },
       }),
+      ...withHarnesses({
+        test: {
+          ...onNode,
+          name: "harness",
+          include: [`${everywhere}/*.harness.test.ts`],
+          // Each starts real coding agents, some of them several times.
+          testTimeout: 120_000,
+        },
+      }),
       {
         plugins: [
           cloudflareTest({ wrangler: { configPath: "./packages/runtime/workers/wrangler.jsonc" } }),
@@ -73,10 +82,26 @@ function withProgram(
   project: TestProjectInlineConfiguration,
 ): TestProjectInlineConfiguration[] {
   const places = (process.env["PATH"] ?? "").split(delimiter);
-  if (process.env["CI"] || places.some((place) => existsSync(join(place, program))))
-    return [project];
-  console.warn(
-    `Left out: tests that need ${packageName}, which is not installed (apt-get install ${packageName}).`,
+  const isThere = places.some((place) => existsSync(join(place, program)));
+  return unlessMissing(
+    isThere,
+    `${packageName}, which is not installed (apt-get install ${packageName})`,
+    project,
   );
+}
+
+/** Tests that drive real coding agents, which are no dependencies of Lichen. */
+function withHarnesses(project: TestProjectInlineConfiguration): TestProjectInlineConfiguration[] {
+  const isThere = existsSync(new URL("test/harnesses/node_modules/.bin/claude", import.meta.url));
+  return unlessMissing(isThere, "real coding agents (npm run harnesses)", project);
+}
+
+function unlessMissing(
+  isThere: boolean,
+  needed: string,
+  project: TestProjectInlineConfiguration,
+): TestProjectInlineConfiguration[] {
+  if (process.env["CI"] || isThere) return [project];
+  console.warn(`Left out: tests that need ${needed}.`);
   return [];
 }

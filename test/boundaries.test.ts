@@ -16,6 +16,7 @@ const mayImport: Record<string, readonly string[]> = {
     "@lichen/capability",
     "@lichen/runtime",
     "@lichen/wire",
+    "@agentclientprotocol/sdk",
     "quickjs-wasi",
     "@earendil-works/pi-ai",
     "@earendil-works/pi-agent-core",
@@ -33,14 +34,25 @@ const mayImport: Record<string, readonly string[]> = {
     "yaml",
     "zod",
   ],
-  "apps/cli": [
-    "@lichen/capability",
+  "packages/machine": [
     "@lichen/client",
     "@lichen/engine",
     "@lichen/runtime",
     "@lichen/server",
     "@lichen/wire",
+    "hono",
+    "zod",
+  ],
+  "apps/cli": [
+    "@lichen/capability",
+    "@lichen/client",
+    "@lichen/engine",
+    "@lichen/machine",
+    "@lichen/runtime",
+    "@lichen/server",
+    "@lichen/wire",
     "@earendil-works/pi-tui",
+    "uqr",
   ],
 };
 
@@ -80,6 +92,8 @@ for (const [room, allowed] of Object.entries(mayImport)) {
       ({ file, from }) =>
         /^(node|cloudflare):/.test(from) &&
         !room.startsWith("apps/") &&
+        // A machine is one computer: all of it runs there.
+        room !== "packages/machine" &&
         !/(^|\/)host\//.test(file) &&
         !file.startsWith("testing/"),
     );

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 const root = new URL("..", import.meta.url).pathname;
 const spec = readFileSync(join(root, "SPEC.md"), "utf8");
-const promised = [...spec.matchAll(/^- \*\*([A-Z][0-9]+)\*\*/gm)].map((match) => match[1]!);
+const promised = [...spec.matchAll(/^- \*\*([A-Z]{1,2}[0-9]+)\*\*/gm)].map((match) => match[1]!);
 
 const sources = ["packages", "apps", "test"]
   .flatMap((folder) =>
@@ -26,14 +26,16 @@ const names = texts.flatMap(({ file, text }) =>
 
 /** Promises by number, wherever a test's name is written: some suites are handed theirs. */
 const cited = new Set(
-  texts.flatMap(({ text }) => [...text.matchAll(/["'`]\[([A-Z][0-9]+)\] /g)].map((it) => it[1]!)),
+  texts.flatMap(({ text }) =>
+    [...text.matchAll(/["'`]\[([A-Z]{1,2}[0-9]+)\] /g)].map((it) => it[1]!),
+  ),
 );
 
 test("[W23] every test name begins with the number of a promise", () => {
   expect(names.length).toBeGreaterThan(100);
   // A name that begins with a variable is one that was handed to the suite: its text is among the cited.
   const nameless = names.filter(
-    ({ name }) => !name.startsWith("${") && !/^\[[A-Z][0-9]+\] /.test(name),
+    ({ name }) => !name.startsWith("${") && !/^\[[A-Z]{1,2}[0-9]+\] /.test(name),
   );
   expect(nameless).toEqual([]);
   expect([...cited].filter((id) => !promised.includes(id))).toEqual([]);

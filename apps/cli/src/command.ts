@@ -43,6 +43,9 @@ export type Offers =
   | "folder"
   | "file"
   | "session"
+  | "machine-session"
+  /** Of an agent or of the machine. */
+  | "any-session"
   | "approval"
   | "tool"
   | "capability"

@@ -5,6 +5,7 @@ import { capability } from "./table/capability.ts";
 import { folder } from "./table/folder.ts";
 import { helping } from "./table/helping.ts";
 import { keeping } from "./table/keeping.ts";
+import { machine } from "./table/machine.ts";
 import { screen } from "./table/screen.ts";
 import { serving } from "./table/serving.ts";
 import { talking } from "./table/talking.ts";
@@ -16,6 +17,7 @@ export const commands: readonly CommandSpec[] = [
   ...talking,
   ...folder,
   ...capability,
+  ...machine,
   ...keeping,
   ...helping,
 ];

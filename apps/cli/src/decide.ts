@@ -11,6 +11,7 @@ import {
   questionsOf,
 } from "./question.ts";
 import { revealed } from "./revealed.ts";
+import { suggestedLines } from "./suggested.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What the run waits for, in words that a person can decide on. */
@@ -22,7 +23,9 @@ export function describeApproval(approval: Approval): string {
     return parts.filter((part) => part !== "").join("\n") || "The agent has a question.";
   }
   const call = `${oneLine(tool ?? "a tool", 256)} ${revealed(JSON.stringify(input ?? {}))}`;
-  return about === "" ? `May the agent call ${call}?` : `${about}\nMay the agent call ${call}?`;
+  const always = suggestedLines(approval).map((line) => `always would allow: ${line}`);
+  const lines = [...(about === "" ? [] : [about]), `May the agent call ${call}?`, ...always];
+  return lines.join("\n");
 }
 
 /** Undefined where the question was withdrawn before its answer. */
@@ -41,7 +44,10 @@ export async function decideAtTerminal(
       const message = (await next("> ")).trim();
       return message === "" ? { allow: false } : { allow: true, message };
     }
-    return { allow: /^y(es)?$/i.test((await next("[y]es or [N]o: ")).trim()) };
+    const canLast = suggestedLines(approval).length > 0;
+    const typed = (await next(canLast ? "[y]es, [a]lways or [N]o: " : "[y]es or [N]o: ")).trim();
+    if (canLast && /^a(lways)?$/i.test(typed)) return { allow: true, always: true };
+    return { allow: /^y(es)?$/i.test(typed) };
   });
 }
 

@@ -19,6 +19,8 @@ export interface Follower {
   readonly session: Session;
   readonly input: Input;
   readonly terminal: Terminal;
+  /** What the session is called to a person; its id where this is left out. */
+  readonly name?: string;
   /** Ctrl-C cancels nothing and ends the following alone; this is said then. */
   readonly leaving?: string;
 }
@@ -59,13 +61,11 @@ export async function followRun(
   }
 }
 
-function deciderOf({ reached, session, input, terminal }: Follower): Decide {
+function deciderOf({ reached, session, input, terminal, name = session.id }: Follower): Decide {
   const inTurn = oneByOne();
   return async (approval, withdrawn, isEarlier) => {
     if (isEarlier)
-      terminal.say(
-        `session ${oneLine(session.id, 256)} waits for an answer to an earlier message first`,
-      );
+      terminal.say(`session ${oneLine(name, 256)} waits for an answer to an earlier message first`);
     if (terminal.canAsk) {
       const whole = await wholeHere(session, approval, terminal);
       if (whole) return inTurn(() => decideAtTerminal(terminal, whole, withdrawn));
@@ -94,9 +94,12 @@ async function wholeHere(
   }
 }
 
-function sayWaiting(approval: Approval, { session, input, terminal }: Follower): number {
+function sayWaiting(
+  approval: Approval,
+  { session, input, terminal, name = session.id }: Follower,
+): number {
   terminal.say(
-    `lichen: session ${oneLine(session.id, 256)} waits for a person, and nobody can be asked here. It keeps waiting until ` +
+    `lichen: session ${oneLine(name, 256)} waits for a person, and nobody can be asked here. It keeps waiting until ` +
       `${approval.expiresAt}. Answer with:\n  ${howToAnswer(approval, input)}`,
   );
   return 1;

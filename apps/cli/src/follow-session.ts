@@ -22,7 +22,12 @@ export interface Follower {
 export async function followSession(
   session: Session,
   follower: Follower,
-  options: { readonly fromStart: boolean; readonly signal: AbortSignal },
+  options: {
+    readonly fromStart: boolean;
+    /** The entry after which the beginning is, where it is neither the start nor now. */
+    readonly after?: number;
+    readonly signal: AbortSignal;
+  },
 ): Promise<void> {
   const { fromStart, signal } = options;
   let at: { epoch: string; seq: number } | undefined;
@@ -33,7 +38,8 @@ export async function followSession(
         const { epoch, head, entries } = frame.data;
         const isFirst = at === undefined;
         if (at !== undefined && at.epoch !== epoch) follower.isAnother();
-        if (at?.epoch !== epoch) at = { epoch, seq: isFirst && !fromStart ? head : 0 };
+        if (at?.epoch !== epoch)
+          at = { epoch, seq: isFirst ? (options.after ?? (fromStart ? 0 : head)) : 0 };
         const known = entries[0]?.seq ?? head + 1;
         for await (const page of pages(session, at.seq + 1, known - 1, signal)) {
           for (const entry of page) follower.entry(entry);

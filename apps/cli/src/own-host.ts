@@ -66,7 +66,7 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
 }
 
 /** Ends the process: what it has said is on the disk. */
-function end(log: Log, why: string, error: unknown): never {
+export function end(log: Log, why: string, error: unknown): never {
   log(
     "error",
     `the host ends, ${why}: ${describeError(error)}\nWhat was accepted is kept and goes on at the next start.`,
@@ -75,7 +75,7 @@ function end(log: Log, why: string, error: unknown): never {
 }
 
 /** What to do about a store that is damaged, as it has to be typed. */
-function damageOf({ stateDir }: Place, cause: unknown): Fault {
+export function damageOf({ stateDir }: Pick<Place, "stateDir">, cause: unknown): Fault {
   return new Fault(
     "unreadable",
     `The store ${join(stateDir, "host.db")} is damaged, or no store at all. Nothing was changed. Copy what is readable ` +

@@ -28,6 +28,8 @@ export async function placeOf(input: Input): Promise<Place> {
   return { dir, agentDir, agentId, stateDir, fromFile };
 }
 
+const codingAgents: ReadonlySet<string> = new Set(["claude", "pi", "acp"]);
+
 /** An agent in a running host. */
 export interface Reached {
   readonly agent: string;
@@ -43,8 +45,9 @@ export async function onlyHost(input: Input): Promise<Reached | undefined> {
   for (const stateDir of await stateDirs(input)) {
     const connection = await connectHost(stateDir);
     if (connection.found !== "host") continue;
-    for (const { agent } of await createClient(connection).agents()) {
-      found.push({ agent, stateDir });
+    for (const { agent, engine } of await createClient(connection).agents()) {
+      // The sessions of a machine are agents too, which are called by their names.
+      if (!codingAgents.has(engine)) found.push({ agent, stateDir });
     }
   }
   if (found.length > 1) {

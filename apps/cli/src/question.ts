@@ -18,6 +18,8 @@ export interface Decision {
   readonly allow: boolean;
   readonly message?: string;
   readonly answers?: Record<string, string>;
+  /** What is suggested holds from now on. */
+  readonly always?: boolean;
 }
 
 export function questionsOf({ questions = [] }: Pick<Approval, "questions">): Question[] {

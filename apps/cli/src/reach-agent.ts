@@ -159,7 +159,8 @@ async function find(input: Input): Promise<Place | Reached> {
   }
 }
 
-function served(
+/** An agent of a host on this computer, through its restarts. */
+export function served(
   { agent, stateDir }: Reached,
   terminal: Terminal,
   { patienceMs = defaultPatienceMs }: ReachOptions,

@@ -3,6 +3,7 @@
 import type { Agent, Session } from "@lichen/client";
 import { type Approval, Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
+import { suggestedLines } from "./suggested.ts";
 import { commandName, samePlace } from "./typed.ts";
 
 export interface Waiting {
@@ -36,7 +37,10 @@ export async function allWaiting(agent: Agent): Promise<Waiting[]> {
 }
 
 /** The line to type, for the place that a command line named. */
-export function howToAnswer({ approvalId, kind }: Approval, input: Input): string {
+export function howToAnswer(approval: Approval, input: Input): string {
+  const { approvalId, kind } = approval;
   const line = `${commandName()} approve ${approvalId}${samePlace(input)}`;
-  return kind === "question" ? `${line} --message "…"` : `${line}      (or with --deny)`;
+  if (kind === "question") return `${line} --message "…"`;
+  const always = suggestedLines(approval).length > 0 ? ", or with --always" : "";
+  return `${line}      (or with --deny${always})`;
 }

@@ -28,6 +28,27 @@ import {
 } from "./run-view.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** Kinds that are for programs alone. */
+const silent: ReadonlySet<string> = new Set([
+  "command.queued",
+  "call.started",
+  "program.started",
+  "grants.delivered",
+  "run.started",
+  "harness.line",
+  "harness.conversation",
+  "harness.process",
+  "harness.stopped",
+  "harness.restarted",
+  "setting",
+  "renamed",
+]);
+
+/** Whether a person sees something of the entry. */
+export function isShown({ kind }: Entry): boolean {
+  return !silent.has(kind);
+}
+
 export class WatchView {
   readonly #terminal: Terminal;
   readonly #howToAnswer: (approval: Approval) => string;
@@ -101,6 +122,13 @@ export class WatchView {
       case "call.started":
       case "program.started":
       case "grants.delivered":
+      case "harness.line":
+      case "harness.conversation":
+      case "harness.process":
+      case "harness.stopped":
+      case "harness.restarted":
+      case "setting":
+      case "renamed":
         break;
       case "program.call":
         this.#line(describeInnerCall(entry.data));

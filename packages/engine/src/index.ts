@@ -19,3 +19,10 @@ export { demoSpec } from "./model/demo.ts";
 export { diagnosticOf } from "./model/diagnostic.ts";
 export type { After, RetryPolicy } from "./model/retry.ts";
 export type { CompactionPolicy, Definition } from "./model/turn.ts";
+export type {
+  HarnessClock,
+  HarnessEngine,
+  HarnessOptions,
+  HarnessSettings,
+  HarnessStanding,
+} from "./harness/port.ts";

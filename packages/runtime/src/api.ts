@@ -19,13 +19,20 @@ import type {
   Withdrawal,
 } from "@lichen/wire";
 import type { Capabilities } from "./capability/capabilities.ts";
+import type { HarnessDraft } from "./engine/port.ts";
 
 export type { Capabilities } from "./capability/capabilities.ts";
 
 /** One frame of a session's stream. `state` and `partial` are hints; what changes state is an entry. */
 export type Frame =
   | { readonly type: "baseline" | "reset"; readonly id: string; readonly data: Baseline }
-  | { readonly type: "entry"; readonly id: string; readonly data: Entry }
+  | {
+      readonly type: "entry";
+      readonly id: string;
+      readonly data: Entry;
+      /** Where the session's events are numbered and this entry is one of them: its number. */
+      readonly n?: number;
+    }
   | { readonly type: "partial"; readonly data: Partial }
   | {
       readonly type: "state";
@@ -102,11 +109,19 @@ export interface Agent {
     title?: string;
     model?: string;
     reasoning?: Reasoning;
+    /** Its events are numbered, as the machine API shows them. */
+    events?: true;
   }): Promise<{ info: SessionInfo; replay: boolean }>;
   /** The models that its sessions can be set to, those that are ready first; none where its engine offers no choice. */
   models(query?: ModelQuery): Promise<ModelPage>;
   /** The same agent on behalf of somebody: metadata is checked, stored on what is admitted, and decides identity. */
   withMeta(meta: JsonObject): Agent;
+}
+
+/** A page of numbered events. */
+export interface EventPage {
+  readonly events: readonly { readonly n: number; readonly entry: Entry }[];
+  readonly last: number;
 }
 
 export interface Session {
@@ -145,9 +160,35 @@ export interface Session {
    * count when this returns, durably when it settles. `stale` where the version is lower than the last one's.
    */
   deliverGrants(delivery: GrantsDelivery): Promise<void>;
+  /**
+   * Opens the engine's connection as a run would, for engines whose harness lives between runs; no run begins.
+   * `unavailable` while the agent has no engine or the host stops.
+   */
+  connect(): Promise<void>;
+  /** Writes what belongs to no run, in one transaction. */
+  record(drafts: readonly HarnessDraft[], by?: string): Promise<void>;
+  /**
+   * Merges `patch` into the settings of this session's agent and writes it as one `setting` entry, in one transaction; a
+   * null removes its member. `quiet` writes no entry. `invalid` where the store keeps no settings of the agent,
+   * `too_large` above 64 KiB of JSON together.
+   */
+  configure(patch: JsonObject, by?: string, options?: { readonly quiet?: boolean }): Promise<void>;
+  /** Gives the agent another label, and writes that as an entry. `conflict` where another kept agent has it. */
+  rename(to: string, by?: string): Promise<void>;
+  /**
+   * Events after number `after` (0 or more), oldest first: `limit` (1 to 1,000) or 1 MiB of them at most, one at least
+   * where there are any. `last` is the number of the newest. Entries are as the log stores them. `invalid` where the
+   * session's events are not numbered.
+   */
+  events(options: { after: number; limit: number }): Promise<EventPage>;
   /** Also succeeds when it is gone. */
   delete(options?: { epoch?: string }): Promise<void>;
-  search(options: { q: string; limit?: number }): Promise<{ found: Found[] }>;
+  /** Messages that contain `q`, newest first; of `roles` only, where they are named. */
+  search(options: {
+    q: string;
+    limit?: number;
+    roles?: readonly Found["role"][];
+  }): Promise<{ found: Found[] }>;
   blob(sha256: string): Promise<{ bytes: Uint8Array; mimeType: string } | undefined>;
   /** The bound principal's newest pending prompt, steer or follow-up, with its exact text and images. */
   latestPending(): Promise<

@@ -3,7 +3,14 @@
 //   S27  Opening a store again resumes what was accepted; nothing accepted is ever left without an end.
 //   S28  A close is bounded: it stops admitting, lets runs end for a while, and leaves the rest to recovery.
 
-import { AgentName, Fault, type GrantsDelivery, type SessionInfo } from "@lichen/wire";
+import {
+  AgentLabel,
+  AgentName,
+  Fault,
+  type GrantsDelivery,
+  type JsonObject,
+  type SessionInfo,
+} from "@lichen/wire";
 import { Admission } from "./admission/admit.ts";
 import type { MetaRules } from "./admission/meta.ts";
 import type { Agent, HostBaseline, HostFrame, Sink, Subscription } from "./api.ts";
@@ -18,10 +25,12 @@ import type { Platform } from "./platform.ts";
 import { Coordinator } from "./queue/coordinator.ts";
 import { leftOver } from "./queue/recovery.ts";
 import { Sessions } from "./queue/sessions.ts";
+import { agentByAid, agentRow, type KeptAgent, keptAgents } from "./session/agent-table.ts";
 import { AgentHandle } from "./session/agent-handle.ts";
 import { Directory } from "./session/directory.ts";
 import { purgeSlice } from "./session/purge.ts";
 import type { AccessRules } from "./session/grants.ts";
+import { openAgent } from "./session/kept-agents.ts";
 import { parsed } from "./session/parsed.ts";
 import type { House } from "./session/session-handle.ts";
 import { Chores } from "./store/chores.ts";
@@ -46,8 +55,13 @@ export interface AgentOptions {
   /** The agent's id in this store: its name on the wire. */
   readonly agent: string;
   readonly engine: Engine;
-  /** The label a person reads; the id where it is left out. */
+  /** The label a person reads; the id where it is left out. A kept agent begins with it and is renamed afterwards. */
   readonly name?: string;
+  /**
+   * Makes it a kept agent: what it begins with, at most 64 KiB of JSON, where the store keeps none of it yet. `conflict`
+   * where another kept agent has its label.
+   */
+  readonly settings?: JsonObject;
   readonly model?: () => string | undefined;
   /** What can be attached to it; nothing where this is left out. */
   readonly capabilities?: CapabilityOptions;
@@ -65,6 +79,8 @@ const defaultCapacity = 64;
 const defaultPatienceMs = 3_000;
 /** Beyond the patience: what stopping the rest may take. */
 const longestCloseMs = 6_000;
+/** What the connections of a removed agent may take to close. */
+const longestRemovalMs = 15_000;
 
 export class Owner {
   readonly #ground: Ground;
@@ -72,7 +88,7 @@ export class Owner {
   readonly #rules: MetaRules;
   readonly #chores: Chores;
   readonly #agents = new Map<string, AgentHandle>();
-  readonly #capabilities: CapabilityHost[] = [];
+  readonly #capabilities = new Map<number, CapabilityHost>();
   readonly #left: ReturnType<typeof leftOver>;
   #closing: Promise<void> | undefined;
 
@@ -117,10 +133,12 @@ export class Owner {
       coordinator,
       admission: new Admission(sessions, coordinator, made),
       directory: new Directory(sessions, made),
+      kept: coordinator.kept,
       sessionDeleted: (row) => {
-        coordinator.forget(row.sid);
+        const closed = coordinator.forget(row.sid);
         hub.deleted(row.sid, row.info.agent, row.id);
         chores.due();
+        return closed;
       },
     };
     this.#left = leftOver(sql);
@@ -133,26 +151,53 @@ export class Owner {
     const agent = parsed(AgentName, options.agent);
     this.#mayAttach(agent);
     const { sql, writer } = this.#ground;
-    const aid = await writer.commit((tx) => {
-      const [row] = sql.all<{ aid: number }>("select aid from agent where name = ?", agent);
-      if (row) return row.aid;
-      return sql.all<{ aid: number }>(
-        "insert into agent (name, created_at) values (?, ?) returning aid",
-        agent,
-        tx.at,
-      )[0]!.aid;
-    });
+    const { engine, access, settings, model } = options;
+    const label = options.name ?? agent;
+    if (settings !== undefined) parsed(AgentLabel, label);
+    const { aid } = await writer.commit((tx) =>
+      openAgent(sql, tx.at, { agent, label, settings, engine: engine.name }),
+    );
     this.#mayAttach(agent);
     const capabilities = await this.#openCapabilities(aid, agent, options.capabilities);
     this.#mayAttach(agent);
-    const whose = { aid, agent, name: options.name ?? agent, model: options.model, capabilities };
+    if (agentByAid(sql, aid)?.name !== agent)
+      throw new Fault("conflict", `Agent ${agent} was removed meanwhile: attach it again.`);
+    const name = (): string => agentByAid(sql, aid)?.label ?? label;
+    const whose = { aid, agent, name, model, capabilities };
     const handle = new AgentHandle(this.#house, whose, this.#rules);
     this.#agents.set(agent, handle);
     const left = this.#left.get(aid) ?? { running: [], queued: [] };
     this.#left.delete(aid);
-    const { engine, access } = options;
     this.#house.coordinator.attach({ aid, engine, access }, left);
     return handle;
+  }
+
+  /** The agents whose settings this store keeps, attached or not, oldest first. */
+  kept(): KeptAgent[] {
+    return keptAgents(this.#ground.sql);
+  }
+
+  /**
+   * Ends all sessions of an agent as `delete` does and forgets what is kept of it: its name is free for another. Its
+   * engine's connections are closed first (within 15 s), so that no process of it outlives what the store knows. Also
+   * succeeds when it is gone.
+   */
+  async remove(agent: string): Promise<void> {
+    if (this.#closing) throw new Fault("unavailable", "The host is stopping.");
+    const row = agentRow(this.#ground.sql, agent);
+    if (!row) return;
+    const { aid } = row;
+    const { coordinator, directory } = this.#house;
+    await this.#within(longestRemovalMs, (late) => Promise.race([coordinator.release(aid), late]));
+    await this.#capabilities.get(aid)?.registry.close();
+    this.#capabilities.delete(aid);
+    for (let isGone = false; !isGone;) {
+      const step = await directory.removeSome(aid);
+      for (const ended of step.ended) void this.#house.sessionDeleted(ended);
+      isGone = step.isGone;
+    }
+    this.#left.delete(aid);
+    this.#agents.delete(agent);
   }
 
   async #openCapabilities(
@@ -164,7 +209,7 @@ export class Owner {
     const host = new CapabilityHost(ground, aid, options, (event) =>
       hub.host.capabilities(aid, agent, event),
     );
-    this.#capabilities.push(host);
+    this.#capabilities.set(aid, host);
     await host.registry.start();
     const { platform } = ground;
     return new AgentCapabilities({ host, platform, authState: options.authState });
@@ -179,7 +224,7 @@ export class Owner {
     delivery: GrantsDelivery,
   ): Promise<void> {
     const { sql } = this.#ground;
-    const [row] = sql.all<{ aid: number }>("select aid from agent where name = ?", address.agent);
+    const row = agentRow(sql, address.agent);
     if (!row) throw new Fault("unknown_agent", `There is no agent ${address.agent} in this store.`);
     const { sid } = requireSession(sql, row.aid, address.session);
     await this.#house.coordinator.grants.deliver(sid, delivery);
@@ -237,14 +282,21 @@ export class Owner {
 
   async #close(patienceMs: number): Promise<void> {
     // A disk that answers no more holds up neither the runs' end nor the last sync for ever.
+    await this.#within(patienceMs + longestCloseMs, async (late) => {
+      this.#chores.stop();
+      await Promise.race([this.#house.coordinator.drain(patienceMs), late]);
+      const hosts = [...this.#capabilities.values()];
+      await Promise.race([Promise.all(hosts.map(({ registry }) => registry.close())), late]);
+      this.#house.hub.close();
+      await Promise.race([this.#ground.writer.idle(), late]);
+    });
+  }
+
+  /** Does work that is told when its time is over. */
+  async #within(ms: number, work: (late: Promise<void>) => Promise<void>): Promise<void> {
     const late = Promise.withResolvers<void>();
-    const cancel = this.#ground.platform.after(patienceMs + longestCloseMs, () => late.resolve());
-    this.#chores.stop();
-    await Promise.race([this.#house.coordinator.drain(patienceMs), late.promise]);
-    const closed = Promise.all(this.#capabilities.map(({ registry }) => registry.close()));
-    await Promise.race([closed, late.promise]);
-    this.#house.hub.close();
-    await Promise.race([this.#ground.writer.idle(), late.promise]);
+    const cancel = this.#ground.platform.after(ms, () => late.resolve());
+    await work(late.promise);
     cancel();
   }
 }

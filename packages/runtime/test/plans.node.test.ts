@@ -2,14 +2,15 @@
 
 import { expect, test } from "vitest";
 import { openSql } from "../src/host/node/index.ts";
-import type { Program, Sql } from "../src/index.ts";
+import type { Owner, Program, Sql } from "../src/index.ts";
 import { turns, until } from "./clock.ts";
+import { harnessed } from "./harness.contract.ts";
 import { runGuest } from "./guest.ts";
 import { line, prompt, run, sent, settled, Stage } from "./stage.ts";
 
 /** Tables that grow with what is written. */
 const growing =
-  "entry|command|call|approval|request|session|blob|blob_use|search_cursor|program|program_call|program_snapshot";
+  "entry|command|call|approval|request|session|blob|blob_use|search_cursor|program|program_call|program_snapshot|event|harness";
 const walks = [
   // An index that is read in its order is read up to a limit.
   new RegExp(`^SCAN (?:${growing})\\b(?! USING COVERING INDEX session_(?:busy|newest)$)`),
@@ -73,6 +74,7 @@ async function liveALot(stage: Stage): Promise<void> {
   await session.send({ type: "abort", requestId: "x" });
   await session.restart().catch(() => undefined);
   await turns(20);
+  await ofMachine(life.owner);
   await sent(life.session("asks"), prompt("asks"));
   await until(async () => (await life.session("asks").info()).approvals === 1, "it asks");
   life.die();
@@ -82,6 +84,30 @@ async function liveALot(stage: Stage): Promise<void> {
   await next.session("f").delete();
   await stage.clock.advance(8 * 86_400_000);
   await next.owner.close();
+}
+
+/** A machine's agent: kept, told, numbered, woken by itself, and removed. */
+async function ofMachine(owner: Owner): Promise<void> {
+  const { engine, house } = harnessed();
+  const kept = await owner.attach({ agent: "k", name: "label", engine, settings: {} });
+  await kept.create({ requestId: "made", session: "main", events: true });
+  const session = kept.session("main");
+  await session.connect();
+  await house().record([
+    { kind: "harness.process", data: { group: 1, startedAt: "t", boot: "b" } },
+    { kind: "harness.conversation", data: { conversation: "c" } },
+    { kind: "harness.line", data: { harness: "h", line: "said" } },
+  ]);
+  const { commandId } = await house().outside({ source: "h", text: "woke up" });
+  await settled(session, commandId);
+  await session.configure({ a: 1 }, "phone");
+  await session.rename("other");
+  await session.events({ after: 0, limit: 5 });
+  const { epoch } = await session.info();
+  session.observe({ frame: () => true, end: () => {} }, { after: `${epoch}.2` });
+  await session.restart();
+  expect([owner.kept().length, house().harness().process?.group]).toEqual([1, 1]);
+  await owner.remove("k");
 }
 
 test("[S29] no statement walks through a whole table, nor through all that a session ever had", async () => {

@@ -375,34 +375,6 @@ export function queueContract(host: string, withSql: WithSql): void {
   );
 
   check(
-    "[A19] what an engine opens by itself has its place in the queue, also when that is full",
-    async (stage) => {
-      const held = gate();
-      let open: (() => Promise<{ commandId: string }>) | undefined;
-      const inner = scriptedEngine([{ gate: held.opened }, { say: "ok" }]);
-      const life = await stage.open({
-        engine: {
-          ...inner,
-          open: (session, house) => {
-            open = () => house.outside({ source: "harness", text: "woke up" });
-            return inner.open(session, house);
-          },
-        },
-      });
-      const session = life.session();
-      await sent(session, prompt("first"));
-      await until(() => open !== undefined, "the engine is open");
-      await Promise.all(Array.from({ length: 256 }, (_, n) => sent(session, prompt(`r${n}`))));
-      expect(await refusal(session.send(prompt("more")))).toBe("capacity");
-      const { commandId } = await open!();
-      held.open();
-      expect((await settled(session, commandId)).terminal).toBe("completed");
-      const started = (await entriesOf(session)).filter((it) => it.kind === "run.started");
-      expect(started.at(-1)!.commandId).toBe(commandId);
-    },
-  );
-
-  check(
     "[Q9] an engine opens a run that nobody admitted, labelled with its source",
     async (stage) => {
       const works: unknown[] = [];

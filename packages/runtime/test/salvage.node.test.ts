@@ -438,7 +438,7 @@ function rowsOf(path: string): Record<string, unknown[]> {
   const info = "json_remove(info, '$.epoch')";
   const rows = Object.fromEntries(
     [
-      ["agent", "select * from agent order by aid"],
+      ["agent", "select aid, name, created_at from agent order by aid"],
       [
         "session",
         `select sid, aid, id, key, head, leaf, last_at, state, ${info} as info, forked_from, forked_sid, tools, deleted from session order by sid`,

@@ -20,6 +20,12 @@ interface Seen {
   readonly sessions: { readonly session: string }[];
   readonly baselines: Record<string, object>;
   readonly settlements: Record<string, { readonly of: string }>;
+  /** Since schema 3: a machine's agent. */
+  readonly machine?: {
+    readonly kept: object[];
+    readonly baseline: object;
+    readonly events: object;
+  };
 }
 
 async function withCopy(name: string, body: (path: string) => Promise<void>): Promise<void> {
@@ -81,6 +87,8 @@ for (const version of versions) {
         expect(await refusal(life.session("gone").send(prompt("fenced")))).toBe("withdrawn");
         expect(await refusal(life.session("talk").send(prompt("never sent")))).toBe("withdrawn");
         expect((await life.session("asks").send(prompt("queued"))).replay).toBe(true);
+        expect(life.owner.kept()).toEqual(seen.machine?.kept ?? []);
+        if (seen.machine) await machineShows(life, seen.machine);
         expect(stage.reports).toEqual([]);
         stage.end();
       }),
@@ -153,6 +161,19 @@ for (const version of versions) {
         await life.owner.close();
       }),
     ));
+}
+
+/** A machine's agent is what it was, and its numbers go on. */
+async function machineShows(life: Life, { baseline, events }: NonNullable<Seen["machine"]>) {
+  const agent = await life.owner.attach({ agent: "k1", engine: scriptedEngine() });
+  const session = agent.session("main");
+  expect(agent.name).toBe("renamed");
+  expect(await session.read()).toMatchObject(baseline);
+  const page = await session.events({ after: 0, limit: 100 });
+  expect(page).toEqual(events);
+  await session.record([{ kind: "harness.stopped", data: { reason: "later" } }]);
+  const later = await session.events({ after: page.last, limit: 100 });
+  expect(later.events.map(({ n }) => n)).toEqual([page.last + 1]);
 }
 
 /** What waits for a person in a stored program is asked no second time, and what it did is not done again. */

@@ -146,9 +146,13 @@ export function treeContract(host: string, withSql: WithSql): void {
     "[L6] a transcript that is longer than a page of rows is whole, also across sessions",
     async (stage) => {
       let transcript: TranscriptEntry[] = [];
+      let newest: TranscriptEntry[] = [];
       const life = await stage.open({
         engine: scriptedEngine([{ say: "ok" }], {
-          onRun: (_, live) => void (transcript = live.transcript()),
+          onRun: (_, live) => {
+            transcript = live.transcript();
+            newest = live.transcript(3);
+          },
         }),
       });
       const session = life.session();
@@ -162,6 +166,7 @@ export function treeContract(host: string, withSql: WithSql): void {
         ...Array.from({ length: 450 }, (_, n) => `l${n}`),
         "r1",
       ]);
+      expect(newest).toEqual(transcript.slice(-3));
     },
   );
 

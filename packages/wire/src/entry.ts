@@ -148,6 +148,8 @@ export const entryData = {
   "approval.asked": z.object({
     approvalId: z.string(),
     kind: z.enum(["tool", "question"]),
+    /** A coding agent's own id of what it asks. */
+    prompt: z.string().optional(),
     assistant: z.string().optional(),
     index: z.int().nonnegative().optional(),
     /** Of a program's own call, which `tool` then names as `namespace.operation`: its place among them. */
@@ -162,6 +164,8 @@ export const entryData = {
   }),
   "approval.answered": z.object({
     approvalId: z.string(),
+    /** As in what was asked. */
+    prompt: z.string().optional(),
     allow: z.boolean(),
     message: Text.optional(),
     answers: JsonObject.optional(),
@@ -192,10 +196,43 @@ export const entryData = {
     /** How the model gets at the agent's capabilities: as tools of their own, or through `execute`. */
     capabilities: OfferedCapabilities.optional(),
   }),
+  /** A line of a coding agent, as received. Partial lines are not stored. */
+  "harness.line": z.object({ harness: z.string(), line: Json }),
+  /** The coding agent's own conversation, known from here on: its id, and its transcript where one is named by a file. */
+  "harness.conversation": z.object({ conversation: z.string(), file: z.string().optional() }),
+  /**
+   * A process group was made for a coding agent that has not begun yet: it begins after this is durable. `startedAt` and
+   * `boot` tell it from a later one of the same number.
+   */
+  "harness.process": z.object({
+    group: z.int().positive(),
+    startedAt: z.string(),
+    boot: z.string(),
+  }),
+  /** The coding agent's process is gone, with its whole group. */
+  "harness.stopped": z.object({ reason: z.string() }),
+  /** It was ended on request, to go on in the same conversation. */
+  "harness.restarted": z.object({}),
+  /** Settings of a machine's session that changed, each under its name of the machine API. */
+  setting: z.object({ settings: JsonObject }),
+  /** The session's label changed; its id did not. */
+  renamed: z.object({ from: z.string(), to: z.string() }),
 } as const;
 
 export type Kind = keyof typeof entryData;
 export type EntryData = { [K in Kind]: z.infer<(typeof entryData)[K]> };
+
+/** The kinds that are events of the machine API, numbered among themselves in a session of a coding agent. */
+export const machineEvents: ReadonlySet<Kind> = new Set([
+  "harness.line",
+  "message.user",
+  "approval.answered",
+  "harness.stopped",
+  "harness.restarted",
+  "conversation.started",
+  "setting",
+  "renamed",
+]);
 
 const shape = {
   seq: z.int().positive(),

@@ -4,7 +4,7 @@
 // client to follow a stream. Pure; an entry of an unknown kind only moves the head.
 
 import { addUsage, type BlobRef, type Text } from "./content.ts";
-import { type Entry, type EntryOf, known } from "./entry.ts";
+import { type Entry, type EntryOf, known, machineEvents } from "./entry.ts";
 import { utf8Bytes } from "./id.ts";
 import type { Approval, Baseline, Partial, PendingCommand, SessionInfo } from "./session.ts";
 
@@ -82,8 +82,16 @@ export function projectSession(before: SessionInfo, recorded: Entry): SessionInf
     case "program.call":
     case "program.outcome":
     case "grants.delivered":
+    case "harness.line":
+    case "harness.conversation":
+    case "harness.process":
+    case "harness.stopped":
+    case "harness.restarted":
+    case "setting":
+    case "renamed":
       break;
   }
+  if (info.events !== undefined && machineEvents.has(entry.kind)) info.events++;
   info.state = stateOf(info);
   return info;
 }
@@ -153,6 +161,13 @@ export function foldAroundEntries(before: Baseline, recorded: Entry): Baseline {
     case "compaction":
     case "conversation.started":
     case "session.changed":
+    case "harness.line":
+    case "harness.conversation":
+    case "harness.process":
+    case "harness.stopped":
+    case "harness.restarted":
+    case "setting":
+    case "renamed":
       break;
   }
   return after;

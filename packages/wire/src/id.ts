@@ -25,6 +25,8 @@ const name = (what: string) =>
 export const SessionId = name("session");
 /** The caller's own key for one admission, scoped to the session; same form as a session id. */
 export const RequestId = name("requestId");
+/** What people call a kept agent; same form as a session id. */
+export const AgentLabel = name("name");
 /** `cmd_…`, issued by the owner at admission. */
 export const CommandId = z
   .string()

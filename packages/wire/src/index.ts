@@ -29,6 +29,22 @@ export {
   Withdrawal,
 } from "./command.ts";
 export {
+  Claimed,
+  ClaimRequest,
+  Device,
+  DeviceChange,
+  DeviceId,
+  DeviceKind,
+  DeviceList,
+  EnrolRequest,
+  MeshList,
+  PairOffer,
+  PairRequest,
+  PairState,
+  Peer,
+  PeerList,
+} from "./device.ts";
+export {
   addUsage,
   AssistantBlock,
   BlobRef,
@@ -46,6 +62,7 @@ export {
   entryData,
   Grant,
   known,
+  machineEvents,
   type Kind,
   type KnownEntry,
   Label,
@@ -71,6 +88,7 @@ export {
   textOf,
 } from "./fold.ts";
 export {
+  AgentLabel,
   AgentName,
   ApprovalId,
   CommandId,
@@ -95,3 +113,11 @@ export {
   SessionState,
   Settlement,
 } from "./session.ts";
+export {
+  MachineConversation,
+  MachineConversationList,
+  MachineHarnesses,
+  MachineRefusal,
+  MachineSession,
+  MachineSessionList,
+} from "./machine.ts";

@@ -23,6 +23,8 @@ export const SessionInfo = z.object({
   pending: z.int().nonnegative(),
   approvals: z.int().nonnegative(),
   turns: z.int().nonnegative(),
+  /** Of a machine's coding-agent session: how many of its entries are events of the machine API, numbered 1, 2, 3… */
+  events: z.int().nonnegative().optional(),
   preview: z.string().optional(),
   usage: Usage,
   createdAt: z.string(),
@@ -47,6 +49,8 @@ export const Approval = z.object({
   approvalId: z.string(),
   commandId: z.string(),
   kind: z.enum(["tool", "question"]),
+  /** A coding agent's own id of what it asks. */
+  prompt: z.string().optional(),
   tool: z.string().optional(),
   input: Json.optional(),
   digest: z.string(),
@@ -140,6 +144,8 @@ export type Settlement = z.infer<typeof Settlement>;
 
 export const Found = z.object({
   seq: z.int(),
+  /** Where the session's events are numbered: the number of the event that says it. */
+  n: z.int().optional(),
   at: z.string(),
   role: z.enum(["user", "assistant", "tool", "line"]),
   snippet: z.string(),

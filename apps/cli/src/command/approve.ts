@@ -8,29 +8,42 @@ import { type Input, UsageError } from "../command.ts";
 import { describeApproval } from "../decide.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { followRun } from "../follow-run.ts";
+import { type MachineWaiting, machineWaiting } from "../machine/machine-waiting.ts";
+import { findMachine, onlySession, type ReachedMachine } from "../machine/reach-machine.ts";
+import { hasAgent } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { decisionBy } from "../question.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
+import { suggestedLines } from "../suggested.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName, samePlace } from "../typed.ts";
 import { allWaiting, howToAnswer, type Waiting, waitingIn } from "../waiting.ts";
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, input } = understood(given);
+  const dir = input.argument("dir");
+  const machine = dir === undefined ? await findMachine(input, terminal) : undefined;
+  let ofMachine: MachineWaiting[] = [];
+  if (machine)
+    try {
+      ofMachine = await machineWaiting(machine, input.value("session"));
+      const its = ofMachine.find(({ approval }) => approval.approvalId === id);
+      if (its) return await answerOnMachine(machine, its, input, terminal);
+      if (!(await hasAgent(input))) {
+        if (id !== undefined) throw unknown(id, input);
+        return list(ofMachine, input, terminal);
+      }
+    } finally {
+      await machine.close();
+    }
   // What is only looked at stays as it is.
   const reached = await reachAgent(input, terminal, { atRest: true });
   let found: Waiting | undefined;
   try {
     const waiting = await find(reached.agent, input);
-    if (id === undefined) return list(waiting, input, terminal);
+    if (id === undefined) return list([...ofMachine, ...waiting], input, terminal);
     found = waiting.find(({ approval }) => approval.approvalId === id);
-    if (found === undefined) {
-      throw new Fault(
-        "unknown_approval",
-        `${id} waits for nobody: it was answered, has run out, or is of another agent. ` +
-          `\`${commandName()} approve${samePlace(input)}\` lists what waits.`,
-      );
-    }
+    if (found === undefined) throw unknown(id, input);
     refuseUnanswered(found, input);
     if (reached.isShared) return await answer(reached, found, input, terminal);
   } finally {
@@ -44,6 +57,25 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   }
 }
 
+function unknown(id: string, input: Input): Fault {
+  return new Fault(
+    "unknown_approval",
+    `${id} waits for nobody: it was answered, has run out, or is of another agent. ` +
+      `\`${commandName()} approve${samePlace(input)}\` lists what waits.`,
+  );
+}
+
+function answerOnMachine(
+  machine: ReachedMachine,
+  waiting: MachineWaiting,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
+  refuseUnanswered(waiting, input);
+  const { session: name, approval, of } = waiting;
+  return answer(machine.agentOf(of), { session: onlySession, approval }, input, terminal, name);
+}
+
 function understood(given: Input): { id: string | undefined; input: Input } {
   const session = given.value("session");
   if (session !== undefined && !SessionId.safeParse(session).success)
@@ -54,8 +86,11 @@ function understood(given: Input): { id: string | undefined; input: Input } {
     isId: (word) => ApprovalId.safeParse(word).success,
     what: "no approval's id, which begins apr_",
   });
-  if (id === undefined && (given.flag("deny") || given.value("message") !== undefined))
-    throw new UsageError("approve: --deny and --message need an <approvalId>", "approve");
+  const needy = ["deny", "always"].some((it) => given.flag(it));
+  if (id === undefined && (needy || given.value("message") !== undefined))
+    throw new UsageError("approve: --deny, --always and --message need an <approvalId>", "approve");
+  if (given.flag("deny") && given.flag("always"))
+    throw new UsageError("approve: --deny and --always say different things", "approve");
   return { id, input };
 }
 
@@ -65,7 +100,10 @@ function find(agent: Agent, input: Input): Promise<Waiting[]> {
 }
 
 function list(waiting: readonly Waiting[], input: Input, terminal: Terminal): number {
-  if (input.flag("json")) terminal.answer(`${JSON.stringify(waiting)}\n`);
+  if (input.flag("json"))
+    terminal.answer(
+      `${JSON.stringify(waiting.map(({ session, approval }) => ({ session, approval })))}\n`,
+    );
   else if (waiting.length === 0) terminal.say("nothing waits for a person");
   else
     for (const { session, approval } of waiting) {
@@ -82,6 +120,11 @@ function refuseUnanswered({ approval }: Waiting, input: Input): void {
   const isAllowed = !input.flag("deny");
   if (approval.kind === "question" && isAllowed && input.value("message") === undefined)
     throw new UsageError("approve: this is a question: answer it with --message", "approve");
+  if (input.flag("always") && suggestedLines(approval).length === 0)
+    throw new UsageError(
+      "approve: nothing is suggested here that could hold from now on: leave --always out",
+      "approve",
+    );
 }
 
 function answer(
@@ -89,15 +132,18 @@ function answer(
   { session: id, approval }: Waiting,
   input: Input,
   terminal: Terminal,
+  name?: string,
 ): Promise<number> {
   const { approvalId, commandId } = approval;
   const message = input.value("message");
   const allow = !input.flag("deny");
   const session = reached.agent.session(id);
-  return followRun({ reached, session, input, terminal }, async ({ view, decide, cancel }) => {
+  const follower = { reached, session, input, terminal, ...(name === undefined ? {} : { name }) };
+  return followRun(follower, async ({ view, decide, cancel }) => {
     const requestId = `approve:${randomUUID()}`;
     await session.send({
       ...{ type: "answer", requestId, approvalId, allow },
+      ...(input.flag("always") ? { always: true } : {}),
       ...(message === undefined ? {} : allow ? decisionBy(approval, message) : { message }),
     });
     view.follow(commandId);

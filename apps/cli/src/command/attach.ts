@@ -1,18 +1,22 @@
-// `lichen attach`: the terminal screen on a host at an address, on this computer or another.
+// `lichen attach`: the terminal screen on a coding agent of this machine, or on a host at an address.
 
 import { runChat } from "../chat/app.ts";
 import { chosenSession, mustBeScreen, themeIn } from "../chat/line.ts";
+import { chatsDir } from "../chat/reach-folder.ts";
 import { type Input, UsageError } from "../command.ts";
 import { hostToken } from "../host-token.ts";
+import { onlySession, reachMachine } from "../machine/reach-machine.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName, quoted } from "../typed.ts";
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   mustBeScreen("attach", terminal);
-  const url = input.argument("url") ?? "";
+  const url = input.argument("place") ?? "";
+  if (/^[\w.-]+$/.test(url)) return attachToMachine(url, input, terminal);
   if (!URL.canParse(url))
     throw new UsageError(
-      `attach: "${url}" is no address: write one such as http://127.0.0.1:7387`,
+      `attach: "${url}" is neither a session's name nor an address: \`lichen ps\` lists the sessions, and an address is ` +
+        "one such as http://127.0.0.1:7387",
       "attach",
     );
   const session = chosenSession("attach", input);
@@ -31,4 +35,36 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
     },
     terminal,
   );
+}
+
+/** A coding agent has one session, which is gone on with. */
+async function attachToMachine(word: string, input: Input, terminal: Terminal): Promise<number> {
+  const stray = ["session", "token-file"].find((name) => input.value(name) !== undefined);
+  const flag = ["continue", "resume"].find((name) => input.flag(name));
+  const refused = input.argument("agent") ?? ((stray ?? flag) ? `--${stray ?? flag}` : undefined);
+  if (refused !== undefined)
+    throw new UsageError(
+      `attach: ${word} is a session of this machine: leave out ${refused}, which is for a host at an address`,
+      "attach",
+    );
+  const theme = themeIn("attach", input);
+  const machine = await reachMachine(input, terminal);
+  try {
+    const session = await machine.get(word);
+    return await runChat(
+      {
+        session: { id: onlySession },
+        theme,
+        reach: async () => {
+          const { client, agent } = machine.agentOf(session, { patienceMs: 0 });
+          const key = `${session.id}\n${machine.stateDir}`;
+          return { client, agent, isShared: true, key, keepIn: chatsDir(), close: async () => {} };
+        },
+        again: () => `${commandName()} attach ${word}${machine.place}`,
+      },
+      terminal,
+    );
+  } finally {
+    await machine.close();
+  }
 }

@@ -6,18 +6,22 @@ import { CommandId } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
+import { onlySession } from "../machine/reach-machine.ts";
+import { type Meant, meantBy } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, commandId, input } = understood(given);
+  const meant = await meantBy(id, "cancel", input, terminal);
+  if (meant) return cancelOnMachine(meant, commandId, input, terminal);
   const reached = await reachAgent(input, terminal, { atRest: true });
   try {
     const session = reached.agent.session(id);
     return await onSession(id, input, () =>
       commandId === undefined
-        ? abort(session, input, terminal)
+        ? abort(session, id, input, terminal)
         : cancel(session, commandId, input, terminal),
     );
   } finally {
@@ -38,12 +42,33 @@ function understood(given: Input): { id: string; commandId: string | undefined; 
   return { id, commandId, input };
 }
 
-async function abort(session: Session, input: Input, terminal: Terminal): Promise<number> {
+async function cancelOnMachine(
+  { machine, session: it }: Meant,
+  commandId: string | undefined,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
+  try {
+    const session = machine.agentOf(it).agent.session(onlySession);
+    return commandId === undefined
+      ? await abort(session, it.name, input, terminal)
+      : await cancel(session, commandId, input, terminal);
+  } finally {
+    await machine.close();
+  }
+}
+
+async function abort(
+  session: Session,
+  name: string,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
   const receipt = await session.send({ type: "abort", requestId: `abort:${randomUUID()}` });
   const cancelled = receipt.cancelled ?? [];
   if (input.flag("json")) terminal.answer(`${JSON.stringify(receipt)}\n`);
   else if (cancelled.length === 0)
-    terminal.say(`nothing runs in session ${oneLine(session.id, 256)}, and nothing waits to run`);
+    terminal.say(`nothing runs in session ${oneLine(name, 256)}, and nothing waits to run`);
   else for (const commandId of cancelled) terminal.answer(`${commandId}\n`);
   return 0;
 }

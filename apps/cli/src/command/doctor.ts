@@ -3,6 +3,7 @@
 import type { Input } from "../command.ts";
 import { type Check, fail, note, shown } from "../doctor/check.ts";
 import { checkFolder, checkModels } from "../doctor/folder.ts";
+import { checkHarnesses, checkMachine } from "../doctor/machine.ts";
 import { checkGit, checkNode, checkSandbox, checkScreen } from "../doctor/program.ts";
 import { salvage } from "../doctor/salvage.ts";
 import { checkSecrets } from "../doctor/secrets.ts";
@@ -17,7 +18,12 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const subject = await subjectOf(input);
   const target = input.value("salvage");
   if (target !== undefined) return salvage(input, terminal, subject, target);
-  const checks = await examined(subject);
+  const checks = [
+    ...(await examined(subject)),
+    ...checkHarnesses(),
+    ...(await checkMachine(input, terminal)),
+    ...lastly(checkScreen()),
+  ];
   const isWell = checks.every(({ level }) => level !== "fail");
   terminal.answer(
     input.flag("json") ? `${JSON.stringify({ ok: isWell, checks })}\n` : shown(checks),
@@ -30,7 +36,6 @@ async function examined({ agentDir, refusal, unread, stateDir }: Subject): Promi
   const config = folder?.loaded?.definition.config;
   const hasTools = config !== undefined && config.codingTools !== false;
   const served = stateDir === undefined ? undefined : await checkHost(stateDir);
-  const screen = checkScreen();
   return [
     ...(await checkNode()),
     ...(folder?.checks ?? [withoutFolder(refusal)]),
@@ -51,8 +56,11 @@ async function examined({ agentDir, refusal, unread, stateDir }: Subject): Promi
     ),
     await checkSandbox(),
     ...(hasTools ? [await checkGit()] : []),
-    ...(screen === undefined ? [] : [screen]),
   ];
+}
+
+function lastly(check: Check | undefined): Check[] {
+  return check === undefined ? [] : [check];
 }
 
 function withoutFolder(refusal: string | undefined): Check {

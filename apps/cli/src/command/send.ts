@@ -8,6 +8,8 @@ import { attend } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
 import { followRun } from "../follow-run.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
+import { type Meant, meantBy } from "../machine/session-word.ts";
+import { onlySession } from "../machine/reach-machine.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { readRegular } from "../regular-file.ts";
@@ -20,6 +22,8 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const id = sessionIdOf(input.argument("session") ?? "", "send");
   const command = await commandOf(input);
   const waits = input.flag("wait");
+  const meant = await meantBy(id, "send", input, terminal);
+  if (meant) return sendToMachine(meant, command, input, terminal);
   const reached = await reachAgent(input, terminal, waits ? { only: id } : { atRest: true });
   try {
     const session = reached.agent.session(id);
@@ -40,20 +44,47 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   }
 }
 
+/** To a coding agent of the machine that runs. */
+async function sendToMachine(
+  { machine, session: it }: Meant,
+  command: Command,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
+  const { name, missing } = it;
+  try {
+    // Its start would fail only after the message was taken.
+    if (missing !== undefined) throw new Fault("unavailable", missing, { retryable: false });
+    const reached = machine.agentOf(it);
+    const session = reached.agent.session(onlySession);
+    const receipt = await session.send(command);
+    const { commandId, entryId } = receipt;
+    if (input.flag("wait") && commandId !== undefined)
+      return await follow({ reached, session, input, terminal, name }, commandId);
+    if (input.flag("json")) terminal.answer(`${JSON.stringify(receipt)}\n`);
+    else terminal.answer(`${commandId ?? entryId}\n`);
+    return 0;
+  } finally {
+    await machine.close();
+  }
+}
+
 interface Following {
   readonly reached: ReachedAgent;
   readonly session: Session;
   readonly input: Input;
   readonly terminal: Terminal;
+  /** Of a session of the machine. */
+  readonly name?: string;
 }
 
 /** Ctrl-C ends the waiting alone: what was sent stays sent. */
 function follow(following: Following, commandId: string): Promise<number> {
-  const { session, input, terminal } = following;
+  const { session, input, terminal, name = session.id } = following;
   terminal.say(`sent as ${commandId}`);
   const leaving =
     "not waiting any more; what was sent stays. To take it back:\n" +
-    `  ${commandName()} cancel ${quoted(session.id)} ${commandId}${samePlace(input)}`;
+    `  ${commandName()} cancel ${quoted(name)} ${commandId}${samePlace(input)}`;
   return followRun({ ...following, leaving }, ({ view, decide, cancel }) => {
     view.follow(commandId);
     return attend(session, { commandId, cancel }, view, decide);

@@ -17,8 +17,14 @@ export async function findLive(kind: LiveKind, line: Line, take: Take): Promise<
   switch (kind) {
     case "session":
       return findSessions(line, take);
+    case "machine-session":
+      return findMachineSessions(line, take);
+    case "any-session":
+      await Promise.allSettled([findSessions(line, take), findMachineSessions(line, take)]);
+      return;
     case "approval":
-      return findApprovals(line, take);
+      await Promise.allSettled([findApprovals(line, take), findMachineApprovals(line, take)]);
+      return;
     case "tool":
       return findTools(line, take);
     case "capability":
@@ -35,6 +41,25 @@ async function findSessions(line: Line, take: Take): Promise<void> {
     sessions.map(({ session, title, preview, state }) => ({
       word: session,
       summary: title ?? preview ?? state,
+    })),
+  );
+}
+
+async function machineOf(options: Line["options"]) {
+  const [{ findMachine }, { processTerminal }] = await Promise.all([
+    import("../machine/reach-machine.ts"),
+    import("../terminal.ts"),
+  ]);
+  return findMachine({ value: (name) => options.get(name) }, processTerminal());
+}
+
+async function findMachineSessions({ options }: Line, take: Take): Promise<void> {
+  const machine = await machineOf(options);
+  const sessions = (await machine?.sessions()) ?? [];
+  take(
+    sessions.map(({ name, harness, state, dir }) => ({
+      word: name,
+      summary: `${harness}, ${state}, in ${dir}`,
     })),
   );
 }
@@ -57,6 +82,21 @@ async function findApprovals(line: Line, take: Take): Promise<void> {
     import("../decide.ts"),
   ]);
   const waiting = await allWaiting(agent);
+  take(
+    waiting.map(({ approval }) => ({
+      word: approval.approvalId,
+      summary: describeApproval(approval),
+    })),
+  );
+}
+
+async function findMachineApprovals({ options }: Line, take: Take): Promise<void> {
+  const [{ machineWaiting }, { describeApproval }] = await Promise.all([
+    import("../machine/machine-waiting.ts"),
+    import("../decide.ts"),
+  ]);
+  const machine = await machineOf(options);
+  const waiting = machine ? await machineWaiting(machine, options.get("session")) : [];
   take(
     waiting.map(({ approval }) => ({
       word: approval.approvalId,

@@ -72,6 +72,8 @@ export class Effects {
       ask: (question) => run.ask(question),
       withdrawQuestion: (key, reason) => run.withdrawQuestion(key, reason),
       steers: () => run.steers(),
+      onSteer: (arrived) => run.onSteer(arrived),
+      lines: () => run.lines(),
       addUsage: (usage) => run.addUsage(usage),
       call: (call, effect) => {
         const { assistant, index, name, label, replaySafe } = call;

@@ -9,7 +9,8 @@ export const keeping: readonly CommandSpec[] = [
     summary: "say what is found, what is missing and how to mend it",
     details: [
       "Looks at Node, the agent folder, its model and credentials, the state directory with its store and token, the " +
-        "host that serves it, the port, the sandbox and the terminal. Changes nothing, asks no provider anything, and " +
+        "host that serves it, the port, the sandbox, Claude Code and pi, this computer's machine with its sessions, and the " +
+        "terminal. Changes nothing, asks no provider anything, and " +
         "disturbs no host. Works outside of an agent folder too. Each line begins with ok, note or fail; ends with 1 " +
         "where something fails.",
       "--salvage copies what is readable of a damaged store into a new state directory, and tells for each " +

@@ -38,17 +38,20 @@ export const screen: readonly CommandSpec[] = [
   },
   {
     name: "attach",
-    summary: "the same on a host at an address, on this computer or another",
+    summary: "the same with a session of this machine, or on a host at an address",
     details: [
-      "The host must prove that it knows its token before it is told anything. The token is read from --token-file, " +
+      "A name is a coding agent's session on this computer's machine (`lichen ps`).",
+      "An address is a host's, on this computer or another. " +
+        "The host must prove that it knows its token before it is told anything. The token is read from --token-file, " +
         "else from LICHEN_TOKEN, else asked for. Between computers use a tunnel or a mesh: what goes over plain HTTP " +
         "can be read on the way.",
     ],
     arguments: [
       {
-        name: "url",
-        summary: "where the host listens, such as http://127.0.0.1:7387",
+        name: "place",
+        summary: "the session's name, or where the host listens, such as http://127.0.0.1:7387",
         required: true,
+        offers: "machine-session",
       },
       { name: "agent", summary: "which agent, where the host has several", required: false },
     ],
@@ -61,8 +64,10 @@ export const screen: readonly CommandSpec[] = [
         summary: "a file that holds the host's token",
         offers: "file",
       },
+      { ...state, summary: "the machine's state (default: ~/.local/share/lichen/machine)" },
     ],
     examples: [
+      "lichen attach demo",
       "lichen attach http://127.0.0.1:7387",
       "lichen attach https://host.example my-agent --token-file host.token --continue",
     ],

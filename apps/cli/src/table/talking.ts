@@ -38,6 +38,8 @@ export const talking: readonly CommandSpec[] = [
       "Without an id it lists what waits for a person. With one it allows that, or refuses it with --deny, and shows " +
         "how the run goes on. Uses the host that runs for this folder; where none answers, it opens the store itself " +
         "and stays until the run is done.",
+      "What waits in the sessions of this computer's machine (`lichen up`) is listed and answered too. Where a coding agent " +
+        "suggests what may be allowed from now on, its rule and where it holds are shown.",
     ],
     arguments: [
       {
@@ -56,6 +58,7 @@ export const talking: readonly CommandSpec[] = [
         offers: "session",
       },
       { name: "deny", summary: "refuse it; the run goes on without" },
+      { name: "always", summary: "allow it, and what it suggests from now on" },
       {
         name: "message",
         value: "text",
@@ -78,10 +81,12 @@ export const talking: readonly CommandSpec[] = [
       "Prints the command's id once the message is kept, and does not wait for its answer. Where no host runs, the " +
         "message is kept in the store and answered once one does; with --wait it is answered here. A - as text reads " +
         "it from stdin.",
+      "A session of this computer's machine (`lichen ps`) is meant first. Where the agent in this folder has one of that name " +
+        "too, --machine means the machine's, and the folder as last word the agent's.",
       "With --wait Ctrl-C ends the waiting (130) and takes nothing back: `lichen cancel` does that.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation", required: true, offers: "session" },
+      { name: "session", summary: "the conversation", required: true, offers: "any-session" },
       { name: "text", summary: "the message", required: true },
       dir,
     ],
@@ -95,6 +100,7 @@ export const talking: readonly CommandSpec[] = [
         summary: "send a PNG, JPEG, GIF or WebP with it; may be given several times",
         offers: "file",
       },
+      { name: "machine", summary: "the session is one of this machine's" },
       { name: "wait", summary: "print the answer; 1 where the run did not complete" },
       {
         name: "request-id",
@@ -147,9 +153,10 @@ export const talking: readonly CommandSpec[] = [
     details: [
       "Without a command's id it stops the run that goes on and takes back all prompts that wait. With one it stops or " +
         "takes back that alone. Prints the ids of what was cancelled; 1 where it was too late.",
+      "A session of this computer's machine (`lichen ps`) is meant first, as with `lichen send`.",
     ],
     arguments: [
-      { name: "session", summary: "the conversation", required: true, offers: "session" },
+      { name: "session", summary: "the conversation", required: true, offers: "any-session" },
       {
         name: "commandId",
         summary: "what to cancel, such as cmd_3wklk58v8jrz_13",
@@ -159,6 +166,7 @@ export const talking: readonly CommandSpec[] = [
     ],
     options: [
       { name: "only-if-pending", summary: "leave it alone once it runs" },
+      { name: "machine", summary: "the session is one of this machine's" },
       state,
       { name: "json", summary: "print the receipt as one line of JSON" },
     ],

@@ -142,6 +142,13 @@ export class Calls {
       case "conversation.started":
       case "session.changed":
       case "grants.delivered":
+      case "harness.line":
+      case "harness.conversation":
+      case "harness.process":
+      case "harness.stopped":
+      case "harness.restarted":
+      case "setting":
+      case "renamed":
         return [];
       case "program.started": {
         const { assistant, index } = entry.data;

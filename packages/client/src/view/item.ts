@@ -88,6 +88,13 @@ export function itemOf(entry: Entry): Item | undefined {
     case "approval.answered":
     case "approval.withdrawn":
     case "approval.expired":
+    case "harness.line":
+    case "harness.conversation":
+    case "harness.process":
+    case "harness.stopped":
+    case "harness.restarted":
+    case "setting":
+    case "renamed":
       return undefined;
   }
 }

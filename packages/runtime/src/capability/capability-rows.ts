@@ -29,6 +29,12 @@ export function fromTexts({ row, operations }: Record<Section, string>): Capabil
   return { ...whole, operations: JSON.parse(operations) as CapabilityRow["operations"] };
 }
 
+/** All that is stored of an agent that is no more. */
+export function dropCapabilities(sql: Sql, aid: number): void {
+  sql.run("delete from capability_part where aid = ?", aid);
+  sql.run("delete from capability_event where aid = ?", aid);
+}
+
 /** Writes `row` in place of `before`, the one that is stored. */
 export function writeCapability(
   sql: Sql,

@@ -44,9 +44,32 @@ export interface ModelCatalogue {
 
 /** What a connection may do outside any run. */
 export interface EngineHost {
-  /** Opens a run that nobody admitted (a harness that woke by itself): `run` is called with a work of type `outside`. */
+  /**
+   * Opens a run that nobody admitted (a harness that woke by itself): `run` is called with a work of type `outside`.
+   * `text` stands in the log as what was said there, and may be empty.
+   */
   outside(opened: { source: string; text: string }): Promise<{ commandId: string }>;
+  /** Writes entries that belong to no run, in one transaction; settles when they are durable. */
+  record(drafts: readonly HarnessDraft[]): Promise<void>;
+  /** What the log says of the session's coding agent now. */
+  harness(): HarnessState;
 }
+
+/** What is known of a session's coding agent: derived from its log, the same after a restart. */
+export interface HarnessState {
+  /** Of the conversation that the session is in: none before the harness named it, and none after `conversation.started`. */
+  readonly conversation?: { readonly id: string; readonly file?: string };
+  /** The process group that was recorded last and not said to be gone. */
+  readonly process?: EntryData["harness.process"];
+}
+
+/** What a harness's driver writes, in a run or outside of one. */
+export type HarnessDraft =
+  | { readonly kind: "harness.line"; readonly data: EntryData["harness.line"] }
+  | { readonly kind: "harness.conversation"; readonly data: EntryData["harness.conversation"] }
+  | { readonly kind: "harness.process"; readonly data: EntryData["harness.process"] }
+  | { readonly kind: "harness.stopped"; readonly data: EntryData["harness.stopped"] }
+  | { readonly kind: "harness.restarted"; readonly data: EntryData["harness.restarted"] };
 
 export interface EngineAbilities {
   /** Takes steers while it runs. */
@@ -112,7 +135,8 @@ export type Draft =
   | { readonly kind: "message.assistant"; readonly data: EntryData["message.assistant"] }
   | { readonly kind: "message.tool"; readonly data: ToolDraft }
   | { readonly kind: "compaction"; readonly data: EntryData["compaction"] }
-  | { readonly kind: "session.changed"; readonly data: EntryData["session.changed"] };
+  | { readonly kind: "session.changed"; readonly data: EntryData["session.changed"] }
+  | HarnessDraft;
 
 /** A call's outcome that needed no intent, because nothing ran (bad arguments, an unknown tool). */
 export interface ToolDraft extends Outcome {
@@ -168,6 +192,8 @@ export interface Question {
    */
   readonly key: string;
   readonly kind: "tool" | "question";
+  /** The harness's own id of it, by which clients of the machine API answer. */
+  readonly prompt?: string;
   /** The call that it is about, or whose tool asks, by its assistant entry and place. */
   readonly assistant?: string;
   readonly index?: number;
@@ -208,8 +234,13 @@ export interface Run extends EngineSession {
   };
   /** All that decides about this session's calls of capabilities, as it stands now: ask at each call, keep nothing. */
   access(): Access;
-  /** The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then what that kept. */
-  transcript(): TranscriptEntry[];
+  /**
+   * The branch that ends in the leaf, oldest first; where it was compacted it begins with the newest `compaction`, then
+   * what that kept. `newest`: no more than so many of its newest entries, which is fast on any branch.
+   */
+  transcript(newest?: number): TranscriptEntry[];
+  /** The lines of a coding agent that this run has recorded, whole, oldest first: what a driver goes on from after a crash. */
+  lines(): Json[];
   /** The bytes of an image or text blob of this session. */
   blob(sha256: string): Uint8Array | undefined;
   /** Writes entries in one transaction; settles when they are durable. Entries come back in order. */
@@ -240,6 +271,11 @@ export interface Run extends EngineSession {
   withdrawQuestion(key: string, reason: string): Promise<void>;
   /** Takes the steers and lines that arrived, at a safe point: each becomes a message of this run. Empty without I/O when there are none. */
   steers(): Promise<Steer[]>;
+  /**
+   * Calls `arrived` when there is something for `steers()` to take, also when there is already, until the returned
+   * function is called or the run ends. For engines whose harness takes messages at any time.
+   */
+  onSteer(arrived: () => void): () => void;
   /** Usage of calls that stand in no entry (a summary that failed, a title). */
   addUsage(usage: Usage): void;
 }

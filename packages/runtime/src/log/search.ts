@@ -38,6 +38,12 @@ const roles: Readonly<Record<string, Role>> = {
   line: "line",
 };
 
+interface Wanted {
+  /** Folded. */
+  readonly text: string;
+  readonly roles: ReadonlySet<Role>;
+}
+
 interface Row {
   readonly eid: number;
   readonly at: number;
@@ -92,12 +98,18 @@ export function indexSlice(sql: Sql, units: number = 65_536): boolean {
   });
 }
 
-/** The newest messages of the session that contain `q`, newest first. */
-export function search(sql: Sql, sid: number, q: string, limit: number): Found[] {
-  const wanted = fold(q);
-  if (wanted === "" || limit <= 0) return [];
+/** The newest messages of the session that contain `q`, newest first; of `only` these roles, where they are named. */
+export function search(
+  sql: Sql,
+  sid: number,
+  q: string,
+  limit: number,
+  only: readonly Role[] = Object.values(roles),
+): Found[] {
+  const wanted: Wanted = { text: fold(q), roles: new Set(only) };
+  if (wanted.text === "" || limit <= 0) return [];
   const { first, last } = eidRange(sid);
-  if (!/^.{3}/su.test(wanted)) return scan(sql, wanted, first, last, limit);
+  if (!/^.{3}/su.test(wanted.text)) return scan(sql, wanted, first, last, limit);
   const indexed = eidOf(sid, indexedSeq(sql, sid));
   const found = scan(sql, wanted, indexed + 1, last, limit);
   lookUp(sql, wanted, first, indexed, limit, found);
@@ -132,7 +144,7 @@ function indexedSeq(sql: Sql, sid: number): number {
 }
 
 /** Looks through the entries themselves, newest first. */
-function scan(sql: Sql, wanted: string, first: number, last: number, limit: number): Found[] {
+function scan(sql: Sql, wanted: Wanted, first: number, last: number, limit: number): Found[] {
   const found: Found[] = [];
   let before = last + 1;
   let units = scanUnits;
@@ -144,7 +156,7 @@ function scan(sql: Sql, wanted: string, first: number, last: number, limit: numb
     );
     for (const row of rows) {
       before = row.eid;
-      if (row.data === null) continue;
+      if (row.data === null || !isOf(wanted, row.kind)) continue;
       const text = textIn(sql, row.data);
       addIfContained(found, row, text, wanted);
       units -= text.length;
@@ -159,18 +171,25 @@ function scan(sql: Sql, wanted: string, first: number, last: number, limit: numb
 /** Asks the index, newest first, and adds what the entries themselves confirm. */
 function lookUp(
   sql: Sql,
-  wanted: string,
+  wanted: Wanted,
   first: number,
   last: number,
   limit: number,
   found: Found[],
 ): void {
-  const phrase = `"${wanted.replaceAll('"', '""')}"`;
+  const phrase = `"${wanted.text.replaceAll('"', '""')}"`;
+  // Results of tools are most of what a coding agent's log says: they are passed over where they are not wanted.
+  const kinds = Object.keys(roles).filter((kind) => isOf(wanted, kind));
+  const ofRoles =
+    kinds.length === Object.keys(roles).length
+      ? ""
+      : `and (select kind from entry where eid = search.rowid) in (${kinds.map((it) => `'${it}'`).join()})`;
   let units = answerUnits;
   for (let before = last; found.length < limit && units > 0;) {
     const missing = limit - found.length;
     const hits = sql.all<{ rowid: number }>(
-      "select rowid from search where search match ? and rowid >= cast(? as integer) and rowid <= cast(? as integer) order by rowid desc limit ?",
+      `select rowid from search where search match ? and rowid >= cast(? as integer) and rowid <= cast(? as integer)
+       ${ofRoles} order by rowid desc limit ?`,
       phrase,
       first,
       before,
@@ -179,7 +198,7 @@ function lookUp(
     for (const { rowid } of hits) {
       before = rowid - 1;
       const [row] = sql.all<Row>(`select ${columns} from entry where eid = ?`, rowid);
-      if (!row || row.data === null) continue;
+      if (!row || row.data === null || !isOf(wanted, row.kind)) continue;
       const text = textIn(sql, row.data);
       addIfContained(found, row, text, wanted);
       units -= text.length;
@@ -189,9 +208,14 @@ function lookUp(
   }
 }
 
-function addIfContained(found: Found[], row: Row, text: string, wanted: string): void {
+function isOf(wanted: Wanted, kind: string): boolean {
+  const role = roles[kind];
+  return role !== undefined && wanted.roles.has(role);
+}
+
+function addIfContained(found: Found[], row: Row, text: string, wanted: Wanted): void {
   const role = roles[row.kind];
-  const snippet = snippetAround(text, wanted);
+  const snippet = snippetAround(text, wanted.text);
   if (role === undefined || snippet === undefined) return;
   found.push({ seq: seqOf(row.eid), at: new Date(row.at).toISOString(), role, snippet });
 }

@@ -18,7 +18,9 @@ import {
   type SessionInfo,
 } from "@lichen/wire";
 import { putBlob } from "./blob.ts";
+import { agentByAid } from "../session/agent-table.ts";
 import { writeGrants } from "../session/grant-table.ts";
+import { insertEvent, noteHarness } from "../session/harness-table.ts";
 import { touchSearch } from "./search.ts";
 import { spill } from "./spill.ts";
 import { type Ground, instant } from "../store/ground.ts";
@@ -82,12 +84,15 @@ export interface NewSession {
   readonly aid: number;
   readonly id: string;
   readonly forkedFrom?: { readonly info: SessionInfo["forkedFrom"]; readonly leaf: number };
-  readonly info?: Pick<SessionInfo, "title" | "model" | "reasoning">;
+  readonly info?: Pick<SessionInfo, "title" | "model" | "reasoning" | "events">;
 }
 
 /** Writes a new, empty session. */
 export function insertSession(ground: Ground, tx: Tx, made: NewSession): SessionRow {
   const { sql, platform } = ground;
+  // A handle may outlive its agent.
+  if (agentByAid(sql, made.aid)?.name !== made.agent)
+    throw new Fault("unknown_agent", `There is no agent ${made.agent} any more: it was removed.`);
   const key = platform.randomId(12);
   const epoch = platform.randomId(8);
   const at = instant(tx.at);
@@ -223,7 +228,11 @@ export class SessionWriter {
     const { tools } = draft.data as Partial<EntryData["session.changed"]>;
     if (draft.kind === "session.changed" && tools)
       sql.run("update session set tools = ? where sid = ?", JSON.stringify(tools), sid);
+    noteHarness(sql, sid, draft.kind, draft.data);
+    const { events: numbered = 0 } = this.#info;
     this.#info = projectSession(this.#info, entry);
+    if (this.#info.events !== undefined && this.#info.events > numbered)
+      insertEvent(sql, sid, this.#info.events, eid);
     this.#entries.push(entry);
     return entry;
   }

@@ -29,6 +29,8 @@ const freeFields = new Set([
   "questions",
   "answers",
   "meta",
+  "line",
+  "settings",
 ]);
 
 interface Blob {

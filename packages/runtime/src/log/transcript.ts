@@ -15,13 +15,18 @@ import { restore } from "./spill.ts";
 
 const page = 128;
 
-/** The branch that ends in `leaf`, oldest first. */
-export function transcript(sql: Sql, leaf: number | null): TranscriptEntry[] {
+/** The branch that ends in `leaf`, oldest first; `newest`: no more than so many of its newest entries. */
+export function transcript(
+  sql: Sql,
+  leaf: number | null,
+  newest = Number.POSITIVE_INFINITY,
+): TranscriptEntry[] {
   const keys = new Map<number, string>();
   const newestFirst: TranscriptEntry[] = [];
   let compaction: TranscriptEntry | undefined;
   let firstKept: string | undefined;
   for (const row of branch(sql, leaf)) {
+    if (newestFirst.length >= newest) break;
     const entry = whole(sql, keys, row);
     if (entry.kind === "compaction" && !compaction) {
       compaction = entry;

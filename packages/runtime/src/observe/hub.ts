@@ -8,6 +8,7 @@
 import { type Entry, Fault } from "@lichen/wire";
 import type { Frame, Sink, Subscription } from "../api.ts";
 import type { SessionRow } from "../log/session-row.ts";
+import { numbered } from "./numbered.ts";
 import type { Ground } from "../store/ground.ts";
 import { eidOf, parseId } from "../store/keys.ts";
 import { HostStream } from "./host-stream.ts";
@@ -36,10 +37,10 @@ export class Hub {
     for (const entry of entries) if (entry.kind === "run.settled") this.#settled(row, entry);
     const watchers = this.#watchers.get(row.sid);
     if (watchers) {
-      const frames = entries.map((data): EntryFrame => ({
+      const frames = numbered(row.info, entries).map((entry): EntryFrame => ({
         type: "entry",
-        id: cursorOf(row.epoch, data.seq),
-        data,
+        id: cursorOf(row.epoch, entry.data.seq),
+        ...entry,
       }));
       for (const watcher of watchers) watcher.entries(frames);
     }

@@ -5,7 +5,7 @@
 //       than 1,000 entries behind.
 //   O3  A cursor of this epoch, at most 1,000 entries behind, is resumed exactly; any other gets a reset.
 
-import type { Baseline, Entry } from "@lichen/wire";
+import type { Baseline } from "@lichen/wire";
 import type { Frame, Sink, Subscription } from "../api.ts";
 
 const resumable = 1_000;
@@ -18,7 +18,7 @@ export interface WatchSource {
   readonly epoch: string;
   head(): number;
   baseline(): Baseline;
-  entriesAfter(seq: number, limit: number): Entry[];
+  entriesAfter(seq: number, limit: number): Numbered[];
   /** What streams now, as a frame. */
   partial(): Frame | undefined;
   /** Settles when what can be read now is durable; undefined where it is. */
@@ -27,6 +27,9 @@ export interface WatchSource {
 }
 
 export type EntryFrame = Extract<Frame, { type: "entry" }>;
+
+/** An entry, and its number among the session's events where it has one. */
+export type Numbered = Pick<EntryFrame, "data" | "n">;
 
 export class Watcher implements Subscription {
   readonly #sink: Sink<Frame>;
@@ -115,10 +118,10 @@ export class Watcher implements Subscription {
       const most = Math.min(page, this.#durable - this.#seq);
       const entries = this.#source.entriesAfter(this.#seq, most);
       if (entries.length === 0) break;
-      for (const data of entries) {
-        this.#seq = data.seq;
-        if (!this.#give({ type: "entry", id: cursorOf(this.#source.epoch, data.seq), data }))
-          return;
+      for (const entry of entries) {
+        this.#seq = entry.data.seq;
+        const id = cursorOf(this.#source.epoch, this.#seq);
+        if (!this.#give({ type: "entry", id, ...entry })) return;
       }
     }
     this.#isBehind = false;

@@ -1,7 +1,7 @@
 // Command rows: where each admitted command stands between admission and settlement.
 //
 //   Q1  A session has at most one running command.
-//   Q2  Commands of a session are claimed in the order of their admission.
+//   Q2  Commands of a session are claimed in the order of their admission; what nobody admitted comes first (RH6).
 
 import { addUsage, noUsage, type Usage, type WorkType } from "@lichen/wire";
 import { eidRange } from "../store/keys.ts";
@@ -32,6 +32,11 @@ export interface CommandRow {
   readonly calls: number;
   readonly usage: string | null;
 }
+
+/** What schema 3 added: the few commands that nobody admitted are found beside a long queue. */
+export const outsideIndex: readonly string[] = [
+  "create index command_outside on command(cid) where type = 'outside' and state = 'queued'",
+];
 
 export function insertCommand(
   sql: Sql,
@@ -69,6 +74,23 @@ export function queuedCommands(sql: Sql, sid: number, limit = 1_000): CommandRow
     last,
     limit,
   );
+}
+
+/** The oldest queued command that nobody admitted. */
+export function queuedOutside(sql: Sql, sid: number): CommandRow | undefined {
+  const { first, last } = eidRange(sid);
+  return sql.all<CommandRow>(
+    `select * from command where type = 'outside' and state = 'queued' and cid between ? and ?
+     order by cid limit 1`,
+    first,
+    last,
+  )[0];
+}
+
+/** What runs next of the `pending` commands that are queued: what nobody admitted, else the oldest. */
+export function nextCommand(sql: Sql, sid: number, pending: number): CommandRow | undefined {
+  const outside = pending > 1 ? queuedOutside(sql, sid) : undefined;
+  return outside ?? queuedCommands(sql, sid, 1)[0];
 }
 
 export function joinedCommands(sql: Sql, cid: number): CommandRow[] {

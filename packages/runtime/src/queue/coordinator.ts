@@ -8,31 +8,31 @@
 //   Q3  Of a store that is opened for one session, only that one's work runs; what others left stays as it is.
 //   Q4  A run that does not end within 10 s of its cancellation is settled without it, and can write no more.
 //   Q5  A settlement that could not be written (a full disk) is tried until it is.
+//   RH6  What an engine opened by itself runs at once, before all that is queued: its harness is at it already.
 
-import { type BlobRef, Fault, type JsonObject, Terminal, type WorkType } from "@lichen/wire";
-import type { Connection, Engine, Result, Work } from "../engine/port.ts";
-import { metaOf } from "../log/entry-log.ts";
+import { Fault } from "@lichen/wire";
+import type { Engine, Result, Work } from "../engine/port.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
 import { Approvals } from "../run/approvals.ts";
 import { LiveRun, type RunHouse, type StopReason } from "../run/live-run.ts";
 import { type AccessRules, GrantBook } from "../session/grants.ts";
-import { eidOf, idOf, seqOf, sidOf } from "../store/keys.ts";
-import type { Sql } from "../store/sql.ts";
+import { KeptAgents } from "../session/kept-agents.ts";
+import { idOf, sidOf } from "../store/keys.ts";
 import type { Tx } from "../store/writer.ts";
-import {
-  commandRow,
-  type CommandRow,
-  insertCommand,
-  markRunning,
-  queuedCommands,
-} from "./command-table.ts";
+import { type QueuedWork, writeQueued, writeStarted } from "./command-entries.ts";
+import { commandRow, nextCommand, queuedOutside } from "./command-table.ts";
+import { Connections, type Opened } from "./connections.ts";
 import { Places } from "./places.ts";
 import { orphanedResult, recover } from "./recovery.ts";
+import { failure, resultOf } from "./result.ts";
 import type { Sessions } from "./sessions.ts";
 import { settleRun } from "./settle.ts";
 import { workOf } from "./work.ts";
 
-const graceMs = 10_000;
+/** What runs that were left to the next process have to end. */
+const stopMs = 5_000;
+/** What the connections of runs that did not stop have to close. */
+const lastWordMs = 500;
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
 
@@ -55,13 +55,14 @@ export class Coordinator implements RunHouse {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
   readonly grants: GrantBook;
+  readonly kept: KeptAgents;
   readonly partialChanged: (sid: number) => void;
   readonly #places: Places;
   readonly #only: string | undefined;
   /** Runs of an earlier process that are left to the next one. */
   readonly #atRest = new Set<number>();
   readonly #engines = new Map<number, Engine>();
-  readonly #connections = new Map<number, Connection>();
+  readonly #connections: Connections;
   readonly #live = new Map<number, LiveRun>();
   readonly #working = new Set<Promise<void>>();
   #draining = false;
@@ -69,11 +70,18 @@ export class Coordinator implements RunHouse {
   constructor(sessions: Sessions, options: CoordinatorOptions) {
     this.sessions = sessions;
     this.#only = options.only;
-    this.#places = new Places(options.capacity, (to) =>
-      this.#track("orphan" in to ? this.#resume(to.orphan) : this.#claimReady(to.sid)),
+    this.#places = new Places(
+      options.capacity,
+      (to) => void this.#track("orphan" in to ? this.#resume(to.orphan) : this.#claimReady(to.sid)),
     );
     this.partialChanged = options.partialChanged;
     this.grants = new GrantBook(sessions);
+    this.kept = new KeptAgents(sessions);
+    this.#connections = new Connections(sessions, {
+      outside: (sid, opened) => this.#outside(sid, opened),
+      record: (sid, drafts) => this.kept.record(sid, drafts),
+      closing: (work) => this.#track(work),
+    });
     this.approvals = new Approvals(sessions, options.approvalTtlMs);
   }
 
@@ -94,6 +102,16 @@ export class Coordinator implements RunHouse {
     this.#places.adopt({ running, queued });
   }
 
+  /**
+   * An agent is about to be removed: nothing of it begins any more, and what runs ends without a word. Settles when its
+   * connections are closed.
+   */
+  async release(aid: number): Promise<void> {
+    this.#engines.delete(aid);
+    this.grants.detach(aid);
+    await Promise.all(this.#connections.sidsOf(aid).map((sid) => this.forget(sid)));
+  }
+
   #runsHere(sid: number): boolean {
     return this.#only === undefined || sessionBySid(this.#sql, sid)?.id === this.#only;
   }
@@ -112,47 +130,30 @@ export class Coordinator implements RunHouse {
 
   /** Writes an admitted command into the queue; answers its `seq`. */
   enqueue(tx: Tx, session: SessionWriter, queued: QueuedWork): number {
-    const entry = session.append({
-      kind: "command.queued",
-      requestId: queued.requestId,
-      meta: queued.meta,
-      by: queued.identity,
-      command: session.info.head + 1,
-      data: {
-        type: queued.type,
-        text: queued.text,
-        ...(queued.images?.length ? { images: queued.images } : {}),
-        ...(queued.delivery ? { delivery: queued.delivery } : {}),
-        ...(queued.source === undefined ? {} : { source: queued.source }),
-      },
-    });
+    const seq = writeQueued(this.#sql, session, queued);
     const { sid } = session.row;
-    insertCommand(this.#sql, {
-      cid: eidOf(sid, entry.seq),
-      type: queued.type,
-      delivery: queued.delivery ?? null,
-      request: queued.requestId ?? null,
-      identity: queued.identity ?? null,
-    });
     if (queued.delivery === "steer") tx.after(() => this.#live.get(sid)?.noteSteer());
     this.claim(tx, session);
-    return entry.seq;
+    return seq;
   }
 
-  /** Starts the session's oldest queued command inside `tx` where nothing runs in it and a place is free. */
+  /**
+   * Starts the session's next queued command inside `tx` where nothing runs in it and a place is free: the oldest, or
+   * what its engine opened by itself, which needs no free place.
+   */
   claim(tx: Tx, session: SessionWriter, holdsPlace = false): boolean {
     const { row } = session;
     const engine = this.#engines.get(row.aid);
     if (!engine || this.#draining || row.info.state !== "queued") return false;
     if (this.#only !== undefined && row.id !== this.#only) return false;
-    if (!holdsPlace && this.#places.areFull) {
+    const next = nextCommand(this.#sql, row.sid, row.info.pending);
+    if (!next) return false;
+    if (!holdsPlace && next.type !== "outside" && this.#places.areFull) {
       tx.after(() => this.#places.wait(row.sid));
       return false;
     }
-    const [next] = queuedCommands(this.#sql, row.sid, 1);
-    if (!next) return false;
     if (!holdsPlace) tx.undo(this.#places.take());
-    const work = this.#begin(session, next, engine);
+    const work = writeStarted(this.sessions.ground, session, next, engine.name);
     // An eager engine begins while the commit is being synced; nothing of it is shown before that is durable.
     if (engine.can.eager) tx.committed(() => this.#launch(row, next.cid, work, engine));
     else tx.after(() => this.#launch(row, next.cid, work, engine));
@@ -167,29 +168,6 @@ export class Coordinator implements RunHouse {
     return run?.cid === cid ? run : undefined;
   }
 
-  #begin(session: SessionWriter, command: CommandRow, engine: Engine): Work {
-    const seq = seqOf(command.cid);
-    const requestId = command.request ?? undefined;
-    const work = workOf(this.sessions.ground, session.row, command, false);
-    const started = session.append({
-      kind: "run.started",
-      command: seq,
-      requestId,
-      data: { type: command.type, engine: engine.name },
-    });
-    markRunning(this.#sql, command.cid, eidOf(session.row.sid, started.seq));
-    if (command.type !== "compact" && (work.text !== "" || command.type === "prompt"))
-      session.append({
-        kind: "message.user",
-        command: seq,
-        requestId,
-        by: command.identity ?? undefined,
-        meta: metaOf(this.#sql, command.cid),
-        data: { text: work.text, ...(work.images.length ? { images: [...work.images] } : {}) },
-      });
-    return work;
-  }
-
   /** Stops a running command's engine; its settlement follows. */
   stopRun(cid: number, reason: StopReason): void {
     this.#runOf(cid)?.stop(reason);
@@ -202,13 +180,21 @@ export class Coordinator implements RunHouse {
     tx.after(() => this.#places.wait(session.row.sid));
   }
 
-  /** A session was deleted: its run ends without a word, its connection closes. */
-  forget(sid: number): void {
+  /** A session was deleted: its run ends without a word. Settles when its connection is closed. */
+  forget(sid: number): Promise<void> {
     this.#places.forget(sid);
     const run = this.#live.get(sid);
     run?.stop("deleted");
     run?.end();
-    this.#disconnect(sid);
+    return this.#connections.close(sid);
+  }
+
+  /** Opens a session's connection before any run needs it. */
+  connect(row: SessionRow): void {
+    const engine = this.#engines.get(row.aid);
+    if (!engine || this.#draining)
+      throw new Fault("unavailable", `Agent ${row.info.agent} has no engine now: attach it first.`);
+    this.#connections.open(row, engine);
   }
 
   rest(): () => void {
@@ -254,13 +240,15 @@ export class Coordinator implements RunHouse {
     const run = new LiveRun(this, row, cid);
     this.#live.set(row.sid, run);
     // Steers that the earlier process did not come to wait for the run that goes on.
-    if (work.resumed) run.noteSteer();
-    if (this.#draining) this.#track(this.#leave(run));
-    this.#track(this.#execute(row, run, work, engine));
+    if (work.resumed && run.hasQueuedSteer()) run.noteSteer();
+    if (this.#draining) void this.#track(this.#leave(run));
+    void this.#track(this.#execute(row, run, work, engine));
   }
 
   async #execute(row: SessionRow, run: LiveRun, work: Work, engine: Engine): Promise<void> {
-    const result = await this.#resultOf(row, run, work, engine);
+    const begin = (): Promise<Result> => this.#connections.open(row, engine).run(work, run);
+    const result = await resultOf(this.sessions.ground, run, begin);
+    run.noteReturned();
     if (
       run.stopped === "deleted" ||
       (run.stopped === "drained" && result.terminal !== "completed")
@@ -272,34 +260,6 @@ export class Coordinator implements RunHouse {
     const passedOn = await this.#patiently(() => this.#settle(row.sid, run, result));
     this.#close(row.sid, run);
     if (!passedOn) this.#places.giveBack();
-  }
-
-  async #resultOf(row: SessionRow, run: LiveRun, work: Work, engine: Engine): Promise<Result> {
-    const gaveUp = Promise.withResolvers<Result>();
-    const { platform } = this.sessions.ground;
-    let cancelTimer: (() => void) | undefined;
-    const onStop = (): void => {
-      cancelTimer = platform.after(graceMs, () => {
-        run.end();
-        gaveUp.resolve(late(this.#sql, run));
-      });
-    };
-    run.signal.addEventListener("abort", onStop, { once: true });
-    if (run.signal.aborted) onStop();
-    const begun = (async () => this.#connection(row, engine).run(work, run))();
-    try {
-      const result = await Promise.race([begun, gaveUp.promise]);
-      if (!Terminal.safeParse(result?.terminal).success)
-        throw new Error("the engine ended a run without a result");
-      return result;
-    } catch (error) {
-      if (run.stopped === "cancelled") return { terminal: "cancelled" };
-      if (run.stopped === undefined) this.sessions.ground.platform.report(error);
-      return orphanedResult(this.#sql, run.cid, failure(run, error));
-    } finally {
-      cancelTimer?.();
-      run.signal.removeEventListener("abort", onStop);
-    }
   }
 
   async #settle(sid: number, run: LiveRun, result: Result): Promise<boolean> {
@@ -326,8 +286,9 @@ export class Coordinator implements RunHouse {
 
   /** The place goes to the next command of the session, unless others wait for one or there are too many by now. */
   #passOn(tx: Tx, session: SessionWriter): boolean {
-    if (!this.#places.areWanted) return this.claim(tx, session, true);
     const { sid } = session.row;
+    if (!this.#places.areWanted || queuedOutside(this.#sql, sid))
+      return this.claim(tx, session, true);
     if (session.info.state === "queued") tx.after(() => this.#places.queueUp(sid));
     return false;
   }
@@ -336,27 +297,21 @@ export class Coordinator implements RunHouse {
     run.end();
     if (this.#live.get(sid) !== run) return;
     this.#live.delete(sid);
-    if (this.#connections.get(sid)?.stays !== true) this.#disconnect(sid);
+    if (!this.#connections.stays(sid) || this.#draining) void this.#connections.close(sid);
   }
 
-  #connection(row: SessionRow, engine: Engine): Connection {
-    let connection = this.#connections.get(row.sid);
-    if (!connection) {
-      const address = { agent: row.info.agent, session: row.id, epoch: row.epoch };
-      connection = engine.open(address, { outside: (opened) => this.#outside(row.sid, opened) });
-      this.#connections.set(row.sid, connection);
-    }
-    return connection;
-  }
-
-  #disconnect(sid: number): void {
-    const connection = this.#connections.get(sid);
-    this.#connections.delete(sid);
-    if (connection) this.#track((async () => connection.close())());
-  }
-
-  #outside(sid: number, opened: { source: string; text: string }): Promise<{ commandId: string }> {
+  #outside(sid: number, opened: Opened): Promise<{ commandId: string }> {
     return this.sessions.write(sid, (tx, session) => {
+      if (this.#draining) throw new Fault("unavailable", "The host is stopping: no run begins.");
+      const { state } = session.info;
+      // What the engine is done with leaves the session in a moment.
+      const isBusy = state === "running" || state === "waiting";
+      if (isBusy && !this.#live.get(sid)?.isReturned)
+        throw new Fault(
+          "busy",
+          `Session ${session.row.id} is ${state}: what its harness does now belongs to that run.`,
+          { retryable: true },
+        );
       const seq = this.enqueue(tx, session, { type: "outside", ...opened });
       return { commandId: idOf("cmd", session.row.key, seq) };
     });
@@ -377,11 +332,12 @@ export class Coordinator implements RunHouse {
     }
   }
 
-  #track(work: Promise<void>): void {
+  #track(work: Promise<void>): Promise<void> {
     const tracked = work
       .catch((error: unknown) => this.sessions.ground.platform.report(error))
       .finally(() => this.#working.delete(tracked));
     this.#working.add(tracked);
+    return tracked;
   }
 
   /**
@@ -396,8 +352,11 @@ export class Coordinator implements RunHouse {
       void run.whenItOnlyWaits().then(() => (run.stopped ? undefined : this.#leave(run)));
     if (this.#live.size > 0 && patienceMs > 0) await this.#quiet(patienceMs);
     await Promise.all([...this.#live.values()].map((run) => this.#leave(run)));
-    await this.#quiet(graceMs / 2);
-    for (const sid of [...this.#connections.keys()]) this.#disconnect(sid);
+    for (const sid of this.#connections.sids())
+      if (!this.#live.has(sid)) void this.#connections.close(sid);
+    await this.#quiet(stopMs);
+    for (const sid of this.#connections.sids()) void this.#connections.close(sid);
+    await this.#quiet(lastWordMs);
   }
 
   async #leave(run: LiveRun): Promise<void> {
@@ -427,33 +386,4 @@ export class Coordinator implements RunHouse {
   get #sql() {
     return this.sessions.ground.sql;
   }
-}
-
-export interface QueuedWork {
-  readonly type: WorkType;
-  readonly text: string;
-  readonly images?: BlobRef[];
-  readonly delivery?: "follow_up" | "steer" | "reject" | undefined;
-  readonly source?: string;
-  readonly requestId?: string;
-  readonly identity?: string | undefined;
-  readonly meta?: JsonObject | undefined;
-}
-
-/** What becomes of a run whose engine did not stop in time. */
-function late(sql: Sql, run: LiveRun): Result {
-  const diagnostic = "the engine did not stop in time";
-  return run.stopped === "unwritable"
-    ? orphanedResult(sql, run.cid, { terminal: "failed", diagnostic })
-    : { terminal: "cancelled", diagnostic };
-}
-
-function failure(run: LiveRun, error: unknown): Result {
-  const isUnwritable = run.stopped === "unwritable";
-  const cause = isUnwritable ? run.cause : error;
-  const said = cause instanceof Error ? cause.message : String(cause);
-  return {
-    terminal: "failed",
-    diagnostic: isUnwritable ? `the store could not be written: ${said}` : said,
-  };
 }

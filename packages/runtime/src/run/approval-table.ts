@@ -45,9 +45,13 @@ export function approvalNamed(sql: Sql, cid: number, name: string): ApprovalRow 
 }
 
 /** What was asked: the digest of its input or questions, and the tool it is about. */
-export function askedAbout(sql: Sql, asked: number): { digest: string; tool: string | null } {
-  return sql.all<{ digest: string; tool: string | null }>(
-    `select json_extract(data, '$.digest') as digest, json_extract(data, '$.tool') as tool
+export function askedAbout(
+  sql: Sql,
+  asked: number,
+): { digest: string; tool: string | null; prompt: string | null } {
+  return sql.all<{ digest: string; tool: string | null; prompt: string | null }>(
+    `select json_extract(data, '$.digest') as digest, json_extract(data, '$.tool') as tool,
+       json_extract(data, '$.prompt') as prompt
      from entry where eid = ?`,
     asked,
   )[0]!;

@@ -177,6 +177,7 @@ export class Approvals {
         "always: nothing lasting is on offer here: answer this one time and leave `always` out.",
       );
     const input = given.input && this.#checked(asked, given.input);
+    const { digest, prompt } = askedAbout(sql, asked);
     const entry = session.append({
       kind: "approval.answered",
       command: seqOf(row.cid),
@@ -186,7 +187,8 @@ export class Approvals {
         ...given,
         ...(input ? { input } : {}),
         approvalId: idOf("apr", session.row.key, seqOf(asked)),
-        digest: input ? platform.sha256(canonicalJson(input)) : askedAbout(sql, asked).digest,
+        ...(prompt === null ? {} : { prompt }),
+        digest: input ? platform.sha256(canonicalJson(input)) : digest,
       },
     });
     const answer = eidOf(session.row.sid, entry.seq);

@@ -56,6 +56,11 @@ export function writeDraft(
       return entry;
     }
     case "session.changed":
+    case "harness.line":
+    case "harness.conversation":
+    case "harness.process":
+    case "harness.stopped":
+    case "harness.restarted":
       return session.append({ kind: draft.kind, command, data: draft.data });
   }
 }

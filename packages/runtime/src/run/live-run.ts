@@ -7,6 +7,7 @@ import {
   type EntryData,
   type EntryOf,
   Fault,
+  type Json,
   type JsonObject,
   type Partial,
   type Usage,
@@ -14,6 +15,7 @@ import {
 import type { Answer, Call, Draft, Outcome, Question, Run, Steer } from "../engine/port.ts";
 import type { TranscriptEntry } from "../engine/port.ts";
 import type { Program } from "../engine/program.ts";
+import { harnessLines } from "../log/harness-lines.ts";
 import { sessionBlob } from "../log/session-blob.ts";
 import { entryRow, metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
@@ -65,8 +67,10 @@ export class LiveRun implements Run {
   #stopped: StopReason | undefined;
   #cause: unknown;
   #isOver = false;
+  #isReturned = false;
   readonly #waiting = new Waiting();
   #takePlaceBack: (() => void) | undefined;
+  readonly #steered = new Set<() => void>();
   /** What arrived since the engine last took steers: whether a steer is queued, and lines by `seq`. */
   #hasSteers = false;
   #lines: number[] = [];
@@ -118,6 +122,15 @@ export class LiveRun implements Run {
     return this.#waiting.whenAll();
   }
 
+  /** The engine has said how it ended; what it began afterwards is no part of it. */
+  get isReturned(): boolean {
+    return this.#isReturned;
+  }
+
+  noteReturned(): void {
+    this.#isReturned = true;
+  }
+
   stop(reason: StopReason, cause?: unknown): void {
     this.#cause ??= cause;
     if (this.#stopped === undefined || reason === "deleted") this.#stopped = reason;
@@ -128,16 +141,31 @@ export class LiveRun implements Run {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#steered.clear();
     this.#returnToPlace();
     this.#abort.abort(this.#ended());
   }
 
+  hasQueuedSteer(): boolean {
+    return queuedCommands(this.#sql, sidOf(this.cid)).some((it) => it.delivery === "steer");
+  }
+
   noteSteer(): void {
     this.#hasSteers = true;
+    for (const arrived of this.#steered) arrived();
   }
 
   noteLine(seq: number): void {
     this.#lines.push(seq);
+    for (const arrived of this.#steered) arrived();
+  }
+
+  onSteer(arrived: () => void): () => void {
+    // Each listener is one, however often the same function is given.
+    const listener = (): void => arrived();
+    if (!this.#isOver) this.#steered.add(listener);
+    if (!this.#isOver && (this.#hasSteers || this.#lines.length > 0)) listener();
+    return () => void this.#steered.delete(listener);
   }
 
   settings(): ReturnType<Run["settings"]> {
@@ -156,8 +184,12 @@ export class LiveRun implements Run {
     return this.#house.grants.access(aid, sid);
   }
 
-  transcript(): TranscriptEntry[] {
-    return transcript(this.#sql, this.#row().leaf);
+  transcript(newest?: number): TranscriptEntry[] {
+    return transcript(this.#sql, this.#row().leaf, newest);
+  }
+
+  lines(): Json[] {
+    return harnessLines(this.#sql, this.cid);
   }
 
   blob(sha256: string): Uint8Array | undefined {

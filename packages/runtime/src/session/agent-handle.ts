@@ -22,8 +22,8 @@ import { checkSettings, type House, SessionHandle } from "./session-handle.ts";
 export interface Whose {
   readonly aid: number;
   readonly agent: string;
-  /** The label a person reads. */
-  readonly name: string;
+  /** The label a person reads now. */
+  readonly name: () => string;
   /** The model in use, where the engine has one. */
   readonly model?: (() => string | undefined) | undefined;
   readonly capabilities: Capabilities;
@@ -31,7 +31,6 @@ export interface Whose {
 
 export class AgentHandle implements Agent {
   readonly agent: string;
-  readonly name: string;
   readonly capabilities: Capabilities;
   readonly #house: House;
   readonly #whose: Whose;
@@ -40,12 +39,15 @@ export class AgentHandle implements Agent {
 
   constructor(house: House, whose: Whose, rules: MetaRules, bound?: Bound) {
     this.agent = whose.agent;
-    this.name = whose.name;
     this.capabilities = whose.capabilities;
     this.#house = house;
     this.#whose = whose;
     this.#rules = rules;
     this.#bound = bound;
+  }
+
+  get name(): string {
+    return this.#whose.name();
   }
 
   async info(): Promise<AgentInfo> {
@@ -57,7 +59,7 @@ export class AgentHandle implements Agent {
   /** The agent as the store shows it now. */
   summary(): AgentInfo {
     const { sql } = this.#house.ground;
-    const { aid, agent, name } = this.#whose;
+    const { aid, agent } = this.#whose;
     const [row] = sql.all<{ sessions: number }>(
       "select count(*) as sessions from session where aid = ? and deleted = 0",
       aid,
@@ -74,7 +76,7 @@ export class AgentHandle implements Agent {
     const model = this.#whose.model?.();
     return {
       agent,
-      name,
+      name: this.name,
       engine: this.#house.coordinator.engineOf(aid)?.name ?? "none",
       ...(model === undefined ? {} : { model }),
       state: state ?? "idle",
@@ -101,6 +103,7 @@ export class AgentHandle implements Agent {
     title?: string;
     model?: string;
     reasoning?: Reasoning;
+    events?: true;
   }): Promise<{ info: SessionInfo; replay: boolean }> {
     parsed(RequestId, options.requestId);
     if (options.session !== undefined) parsed(SessionId, options.session);

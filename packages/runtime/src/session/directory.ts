@@ -19,6 +19,8 @@ import { queuedCommands, runningCommand } from "../queue/command-table.ts";
 import type { Sessions } from "../queue/sessions.ts";
 import { recordCancel, settlePending, settleRun } from "../queue/settle.ts";
 import type { Tx } from "../store/writer.ts";
+import { dropCapabilities } from "../capability/capability-rows.ts";
+import { buryAgent } from "./agent-table.ts";
 import { deliveredGrants } from "./grant-table.ts";
 
 export interface Made {
@@ -39,6 +41,8 @@ interface Whose {
 }
 
 const pageLimit = 200;
+/** Sessions that end in one transaction when their agent is removed. */
+const sessionsPerStep = 8;
 const inTree: ReadonlySet<string> = new Set([
   "message.user",
   "message.assistant",
@@ -58,19 +62,20 @@ export class Directory {
 
   create(
     whose: Whose,
-    options: { requestId: string; session?: string } & Pick<
+    options: { requestId: string; session?: string; events?: true } & Pick<
       SessionInfo,
       "title" | "model" | "reasoning"
     >,
   ): Promise<Made> {
-    const { requestId, session, ...settings } = options;
-    return this.#make(whose, requestId, { type: "create", session, ...settings }, (tx) => {
+    const { requestId, ...input } = options;
+    const { session, events, ...settings } = input;
+    return this.#make(whose, requestId, { type: "create", ...input }, (tx) => {
       const id = session ?? this.#sessions.ground.platform.randomId(16);
       this.#mustBeFree(whose.aid, id);
       return insertSession(this.#sessions.ground, tx, {
         ...whose,
         id,
-        info: withoutUndefined(settings),
+        info: withoutUndefined({ ...settings, events: events ? 0 : undefined }),
       });
     });
   }
@@ -233,17 +238,36 @@ export class Directory {
           "stale",
           `Session ${id} is now another incarnation (epoch ${row.epoch}): look at it again before you delete it.`,
         );
-      const session = this.#sessions.writer(tx, row);
-      for (const command of queuedCommands(ground.sql, row.sid))
-        settlePending(ground, session, command, {});
-      const running = runningCommand(ground.sql, row.sid);
-      if (running) {
-        if (running.cancelled === null) recordCancel(ground, session, running, "running", {});
-        settleRun(ground, session, running.cid, { terminal: "cancelled" });
-      }
-      tx.seal(() => ground.sql.run("update session set deleted = 1 where sid = ?", row.sid));
+      this.#end(tx, row);
       return row;
     });
+  }
+
+  /** Ends some sessions of an agent, and with the last of them the agent itself: its name is free then. */
+  removeSome(aid: number): Promise<{ ended: SessionRow[]; isGone: boolean }> {
+    const { sql, writer } = this.#sessions.ground;
+    return writer.commit((tx) => {
+      const { rows, next } = this.list({ aid, agent: "" }, { limit: sessionsPerStep });
+      for (const row of rows) this.#end(tx, row);
+      if (next === undefined) {
+        dropCapabilities(sql, aid);
+        buryAgent(sql, aid);
+      }
+      return { ended: rows, isGone: next === undefined };
+    });
+  }
+
+  #end(tx: Tx, row: SessionRow): void {
+    const { ground } = this.#sessions;
+    const session = this.#sessions.writer(tx, row);
+    for (const command of queuedCommands(ground.sql, row.sid))
+      settlePending(ground, session, command, {});
+    const running = runningCommand(ground.sql, row.sid);
+    if (running) {
+      if (running.cancelled === null) recordCancel(ground, session, running, "running", {});
+      settleRun(ground, session, running.cid, { terminal: "cancelled" });
+    }
+    tx.seal(() => ground.sql.run("update session set deleted = 1 where sid = ?", row.sid));
   }
 }
 

@@ -31,6 +31,10 @@ export class GrantBook {
     if (rules) this.#rules.set(aid, rules);
   }
 
+  detach(aid: number): void {
+    this.#rules.delete(aid);
+  }
+
   /** All that decides about a call of this session, as it stands at this moment. */
   access(aid: number, sid: number): Access {
     try {

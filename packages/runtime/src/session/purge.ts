@@ -7,7 +7,9 @@ import { dropSession } from "../log/search.ts";
 import type { Ground } from "../store/ground.ts";
 import { eidRange } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
+import { buriedAgents } from "./agent-table.ts";
 import { dropGrants } from "./grant-table.ts";
+import { dropEvents, dropHarness } from "./harness-table.ts";
 
 const rowsPerSlice = 200;
 /** Of half a MiB each. */
@@ -18,12 +20,26 @@ export function purgeSlice({ sql }: Ground): boolean {
   for (const { sid } of deletedUnneeded(sql)) {
     if (dropSession(sql, sid)) return true;
     if (dropSessionBlobs(sql, sid)) return true;
+    if (dropEvents(sql, sid, rowsPerSlice)) return true;
     if (dropRows(sql, sid)) return true;
     dropGrants(sql, sid);
+    dropHarness(sql, sid);
     sql.run("update session set deleted = 2 where sid = ?", sid);
     return true;
   }
-  return false;
+  return dropRequests(sql);
+}
+
+/** Request ids of removed agents: nobody can send one again. */
+function dropRequests(sql: Sql): boolean {
+  return buriedAgents(sql).some(
+    (aid) =>
+      sql.all(
+        `delete from request where (aid, session, request) in
+         (select aid, session, request from request where aid = ? limit ${rowsPerSlice}) returning 1`,
+        aid,
+      ).length > 0,
+  );
 }
 
 /** Deleted sessions that no session which is still to be seen, and no deleted one that still has rows, was forked from. */

@@ -20,7 +20,8 @@ import {
 } from "@lichen/wire";
 import type { Admission, Address } from "../admission/admit.ts";
 import type { Bound } from "../admission/meta.ts";
-import type { Frame, Session, Sink, Subscription } from "../api.ts";
+import type { EventPage, Frame, Session, Sink, Subscription } from "../api.ts";
+import type { HarnessDraft } from "../engine/port.ts";
 import { entriesAfter, entryRow } from "../log/entry-log.ts";
 import { search } from "../log/search.ts";
 import { sessionBlob } from "../log/session-blob.ts";
@@ -33,6 +34,7 @@ import {
 } from "../log/session-row.ts";
 import { readBaseline } from "../observe/baseline.ts";
 import type { Hub } from "../observe/hub.ts";
+import { numberedFrom } from "../observe/numbered.ts";
 import { settlementOf } from "../observe/settlement.ts";
 import { iterateWatch } from "../observe/watch-iterator.ts";
 import { commandRow } from "../queue/command-table.ts";
@@ -40,8 +42,10 @@ import type { Coordinator } from "../queue/coordinator.ts";
 import { commandById } from "../queue/settle.ts";
 import { workOf } from "../queue/work.ts";
 import type { Ground } from "../store/ground.ts";
-import { eidRange, idOf, seqOf } from "../store/keys.ts";
+import { eidOf, eidRange, idOf, seqOf } from "../store/keys.ts";
 import type { Directory } from "./directory.ts";
+import { eventNumberAt, eventsUpTo } from "./harness-table.ts";
+import type { KeptAgents } from "./kept-agents.ts";
 import { parsed } from "./parsed.ts";
 
 /** What session handles of one owner share. */
@@ -51,7 +55,9 @@ export interface House {
   readonly coordinator: Coordinator;
   readonly directory: Directory;
   readonly hub: Hub;
-  sessionDeleted(row: SessionRow): void;
+  readonly kept: KeptAgents;
+  /** Settles when the engine's connection is closed. */
+  sessionDeleted(row: SessionRow): Promise<void>;
 }
 
 const longestWaitMs = 30_000;
@@ -148,7 +154,13 @@ export class SessionHandle implements Session {
         epoch,
         head: () => current().info.head,
         baseline: () => this.#baseline(current()),
-        entriesAfter: (seq, limit) => entriesAfter(sql, { sid, key }, seq, limit),
+        entriesAfter: (seq, limit) => {
+          const { events, head } = current().info;
+          const entries = entriesAfter(sql, { sid, key }, seq, limit);
+          if (events === undefined) return entries.map((data) => ({ data }));
+          const before = eventsUpTo(sql, sid, eidOf(sid, seq), { events, behind: head - seq });
+          return numberedFrom(before, entries);
+        },
       },
       options.after,
     );
@@ -191,17 +203,52 @@ export class SessionHandle implements Session {
     await this.#house.coordinator.grants.deliver(this.#row().sid, delivery);
   }
 
+  async connect(): Promise<void> {
+    parsed(SessionId, this.id);
+    this.#admits();
+    const row = await this.#durably((it) => it);
+    this.#house.coordinator.connect(row);
+  }
+
+  async record(drafts: readonly HarnessDraft[], by?: string): Promise<void> {
+    await this.#house.kept.record(this.#row().sid, drafts, by);
+  }
+
+  async configure(patch: JsonObject, by?: string, options?: { quiet?: boolean }): Promise<void> {
+    this.#admits();
+    await this.#house.kept.configure(this.#row(), patch, { by, quiet: options?.quiet });
+  }
+
+  async rename(to: string, by?: string): Promise<void> {
+    this.#admits();
+    await this.#house.kept.rename(this.#row(), to, by);
+  }
+
+  events(options: { after: number; limit: number }): Promise<EventPage> {
+    return this.#durably((row) => this.#house.kept.events(row, options));
+  }
+
   async delete(options: { epoch?: string } = {}): Promise<void> {
     this.#admits();
     const row = await this.#house.directory.delete(this.#address.aid, this.id, options.epoch);
-    if (row) this.#house.sessionDeleted(row);
+    if (row) void this.#house.sessionDeleted(row);
   }
 
-  search(options: { q: string; limit?: number }): Promise<{ found: Found[] }> {
-    const { q, limit = pageLimit } = options;
+  search(options: {
+    q: string;
+    limit?: number;
+    roles?: readonly Found["role"][];
+  }): Promise<{ found: Found[] }> {
+    const { q, limit = pageLimit, roles } = options;
     return this.#durably((row) => {
       wholeNumber("limit", limit, pageLimit);
-      return { found: search(this.#house.ground.sql, row.sid, q, limit) };
+      const { sql } = this.#house.ground;
+      const { events } = row.info;
+      const found = search(sql, row.sid, q, limit, roles);
+      if (events === undefined) return { found };
+      const numberAt = (seq: number): number =>
+        eventNumberAt(sql, row.sid, eidOf(row.sid, seq), events);
+      return { found: found.map((it) => ({ ...it, n: numberAt(it.seq) })) };
     });
   }
 

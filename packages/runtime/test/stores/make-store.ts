@@ -65,9 +65,33 @@ async function tell(life: Life, clock: Clock): Promise<void> {
   await sent(life.session("asks"), prompt("queued"));
   await sent(life.session("opens"), prompt("opens", { text: "opens" }));
   await sent(life.session("opens"), prompt("steer", { delivery: "steer" }));
+  await machine(life);
   await until(async () => (await life.session("asks").info()).approvals === 1, "the approval");
   await turns(20);
   await life.agent.withMeta({ author: { id: "u1" } }).session("meta").send(line("l"));
+}
+
+/** An agent of a machine, with what its coding agent said, and one that was removed. */
+async function machine(life: Life): Promise<void> {
+  const engine = scriptedEngine([
+    { append: [
+      { kind: "harness.process", data: { group: 77, startedAt: "2026-01-02T03:04:05.000Z", boot: "b1" } },
+      { kind: "harness.conversation", data: { conversation: "c1", file: "/home/u/c1.jsonl" } },
+      { kind: "harness.line", data: { harness: "claude", line: { type: "assistant", text: "a line of a harness" } } },
+    ] },
+    { say: "done" },
+  ]);
+  for (const agent of ["k1", "k2"]) {
+    const settings = { dir: "/home/u/demo", harness: "claude", autoApprove: false };
+    const kept = await life.owner.attach({ agent, name: `demo ${agent}`, engine, settings });
+    await kept.create({ requestId: "made", session: "main", events: true });
+    await run(kept.session("main"), "p");
+  }
+  await life.owner.remove("k2");
+  const session = life.owner.agent("k1")!.session("main");
+  await session.configure({ autoApprove: true, model: "a/b" }, "phone");
+  await session.configure({ starred: true }, "phone", { quiet: true });
+  await session.rename("renamed", "phone");
 }
 
 const target = process.argv[2]!;
@@ -79,7 +103,9 @@ const life = await stage.open({
 });
 await tell(life, stage.clock);
 const { sessions } = await life.agent.sessions();
-const seen = { sessions, baselines: {} as Record<string, object>, settlements: {} as Record<string, object> };
+const main = life.owner.agent("k1")!.session("main");
+const ofMachine = { kept: life.owner.kept(), baseline: await main.read(), events: await main.events({ after: 0, limit: 100 }) };
+const seen = { machine: ofMachine, sessions, baselines: {} as Record<string, object>, settlements: {} as Record<string, object> };
 for (const { session: of } of sessions) {
   const baseline = await life.session(of).read();
   seen.baselines[of] = baseline;

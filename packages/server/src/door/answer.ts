@@ -29,7 +29,7 @@ export function refusal(fault: Fault, headers?: Record<string, string>): Respons
   return json(faultBody(fault), status, { ...statusHeaders(status), ...headers });
 }
 
-function statusHeaders(status: number): Record<string, string> | undefined {
+export function statusHeaders(status: number): Record<string, string> | undefined {
   if (status === 401) return { "www-authenticate": 'Bearer realm="lichen"' };
   if (status === 429 || status === 503) return { "retry-after": "1" };
   return undefined;
@@ -39,12 +39,15 @@ function statusHeaders(status: number): Record<string, string> | undefined {
 export type BugLog = (bug: { id: string; error: unknown; method: string; path: string }) => void;
 
 /** The answer to whatever was thrown: a refusal as it is, a bug as an id that the log has. */
-export function answerThrown(error: unknown, request: Request, log: BugLog): Response {
-  if (Fault.is(error) && error.code !== "internal") return refusal(error);
+export function answerThrown(
+  error: unknown,
+  request: Request,
+  log: BugLog,
+  refuse: (fault: Fault) => Response = refusal,
+): Response {
+  if (Fault.is(error) && error.code !== "internal") return refuse(error);
   const id = tellBug(error, request, log);
-  return refusal(
-    new Fault("internal", `Something is broken here; the host's log has it as ${id}.`),
-  );
+  return refuse(new Fault("internal", `Something is broken here; the host's log has it as ${id}.`));
 }
 
 /** Tells the log of a bug, and answers the id that the log has it by. */

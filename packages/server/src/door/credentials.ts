@@ -1,10 +1,13 @@
-// Tells who a request comes from, by its bearer token or its cookie.
+// Tells who a request comes from, by its bearer token or its cookie, or by the line that it came over.
 //
+//   A socket of one session's processes makes whatever comes over it that session's, whatever else it brings.
+//   A bearer token that is not known is nobody: no other proof is looked for.
 //   Tokens are known by their SHA-256 alone and compared in constant time.
 //   Browsers keep cookies by name and host and not by port, so each host's cookie has a name of its own.
 //   A cookie says nothing of the token it was exchanged for: it is a signed name with an end, and it is void as soon
 //   as its token is (rotated or revoked).
 
+import type { Arrival } from "./arrival.ts";
 import { isEqual, sign } from "./proof.ts";
 import type { Principal } from "./rights.ts";
 
@@ -26,27 +29,62 @@ export interface TokenBook {
   prove(text: string): Promise<string>;
 }
 
+/** Who may come in beside those whose tokens the host keeps: devices, by their keys or by what a mesh proves. */
+export interface Visitors {
+  /** The keys that are good now. */
+  keys(): readonly KnownToken[];
+  /** Who stands behind the address that a request came from; undefined for nobody that is known. */
+  ofLine(arrival: Arrival): Promise<Principal | undefined>;
+  /** A request of a device begins, and may be hung up on from now on; false where the device is none any more. */
+  enter(device: string, arrival: Arrival | undefined): boolean;
+}
+
 const cookieSeconds = 30 * 24 * 3_600;
 const nobody: Principal = { kind: "none" };
 
 export class Credentials {
   readonly #book: TokenBook;
   readonly #now: () => number;
+  readonly #visitors: Visitors | undefined;
 
-  constructor(book: TokenBook, now: () => number) {
+  constructor(book: TokenBook, now: () => number, visitors?: Visitors) {
     this.#book = book;
     this.#now = now;
+    this.#visitors = visitors;
   }
 
-  /** Who asks. A bearer token is decided at once; only a cookie needs to be waited for. */
-  identify(headers: Headers): Principal | Promise<Principal> {
+  /** Who asks. A bearer token is decided at once; a cookie, or an address, needs to be waited for. */
+  identify(headers: Headers, arrival?: Arrival): Principal | Promise<Principal> {
+    const principal = this.#principalOf(headers, arrival);
+    if (principal instanceof Promise) return principal.then((who) => this.#entered(who, arrival));
+    return this.#entered(principal, arrival);
+  }
+
+  #entered(principal: Principal, arrival: Arrival | undefined): Principal {
+    if (!("device" in principal) || principal.device === undefined) return principal;
+    return this.#visitors?.enter(principal.device, arrival) === true ? principal : nobody;
+  }
+
+  #principalOf(headers: Headers, arrival: Arrival | undefined): Principal | Promise<Principal> {
+    if (arrival?.principal) return arrival.principal;
     const authorization = headers.get("authorization");
     if (authorization !== null) {
       const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization);
       return (bearer && this.#known(bearer[1]!)?.principal) ?? nobody;
     }
     const cookie = headers.get("cookie");
-    return cookie === null ? nobody : this.#ofCookies(cookie);
+    if (cookie !== null) return this.#ofCookies(cookie, arrival);
+    return this.#ofLine(arrival);
+  }
+
+  #ofLine(arrival: Arrival | undefined): Principal | Promise<Principal> {
+    if (!this.#visitors || arrival?.from === undefined) return nobody;
+    return this.#visitors.ofLine(arrival).then((found) => found ?? nobody);
+  }
+
+  #tokens(): readonly KnownToken[] {
+    const own = this.#book.tokens();
+    return this.#visitors ? [...own, ...this.#visitors.keys()] : own;
   }
 
   /** The value of `Set-Cookie` for a good token; undefined for another. */
@@ -67,21 +105,21 @@ export class Credentials {
   #known(token: string): KnownToken | undefined {
     const digest = this.#book.sha256(token);
     let found: KnownToken | undefined;
-    for (const known of this.#book.tokens()) if (isEqual(known.sha256, digest)) found = known;
+    for (const known of this.#tokens()) if (isEqual(known.sha256, digest)) found = known;
     return found;
   }
 
-  async #ofCookies(header: string): Promise<Principal> {
+  async #ofCookies(header: string, arrival: Arrival | undefined): Promise<Principal> {
     const name = this.#cookieName();
     for (const pair of header.split(";")) {
       const parts = /^ *([^=]+)=([A-Za-z0-9_-]{1,80})\.(\d{1,12})\.([0-9a-f]{64}) *$/.exec(pair);
       if (parts?.[1] !== name) continue;
-      const known = this.#book.tokens().find((token) => token.id === parts[2]);
+      const known = this.#tokens().find((token) => token.id === parts[2]);
       const end = Number(parts[3]);
       if (!known || end * 1000 <= this.#now()) continue;
       if (isEqual(await this.#seal(known, end), parts[4]!)) return known.principal;
     }
-    return nobody;
+    return this.#ofLine(arrival);
   }
 
   #seal(known: KnownToken, end: number): Promise<string> {

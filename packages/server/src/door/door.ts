@@ -7,9 +7,10 @@
 import type { Agent, HostFrame, Platform, Sink, Subscription } from "@lichen/runtime";
 import { AgentName, Fault } from "@lichen/wire";
 import { type Context, Hono } from "hono";
+import type { Arrival, DoorBindings } from "./arrival.ts";
 import { answerThrown, type BugLog, json, noContent, pathOf, refusal, tellBug } from "./answer.ts";
 import { check, readJson, readQuery } from "./body.ts";
-import { Credentials, type TokenBook } from "./credentials.ts";
+import { Credentials, type TokenBook, type Visitors } from "./credentials.ts";
 import { capabilityRoutesTable } from "./capability-routes.ts";
 import { createGuard } from "./guard.ts";
 import { createNames, type NameOptions } from "./names.ts";
@@ -45,14 +46,36 @@ export interface DoorOptions extends NameOptions {
   /** Undefined while the host starts: then everything but `/health` is 503. */
   readonly owner: () => DoorOwner | undefined;
   readonly tokens: TokenBook;
+  /** Who may come in beside the holders of those tokens. */
+  readonly visitors?: Visitors;
   /** What this host can do beyond its door's own features; newer clients leave out what is not named. */
   readonly features: readonly string[];
   readonly platform: Pick<Platform, "now" | "after">;
   readonly log: BugLog;
+  readonly mounts?: readonly Mount[];
+}
+
+/** Routes of another room, behind this door's guard and credentials. */
+export interface Mount {
+  /** The first segment of all its paths. */
+  readonly prefix: string;
+  /** Asks for no credential: its requests come from anybody who can reach the host. */
+  readonly isOpen?: boolean;
+  /** Answers a request of somebody who is known; what it throws is answered as everywhere. */
+  run(
+    request: Request,
+    principal: Principal,
+    arrival: Arrival | undefined,
+  ): Response | Promise<Response>;
+  /** The form in which its clients read refusals, where it has one of its own. */
+  refuse?(fault: Fault): Response;
+  /** The door goes down: its streams end. */
+  drain(): void;
 }
 
 export interface Door {
-  readonly app: Hono;
+  /** Listeners hand it what they know of a request's way beside the request. */
+  readonly app: Hono<{ Bindings: DoorBindings }>;
   /** How many event streams are open. */
   readonly openStreams: number;
   /** Admits nothing more (503) and ends every stream at a place from which its reader can go on. */
@@ -61,24 +84,29 @@ export interface Door {
 
 export function createDoor(options: DoorOptions): Door {
   const streams = new Streams(options.platform.after);
-  const credentials = new Credentials(options.tokens, options.platform.now);
+  const credentials = new Credentials(options.tokens, options.platform.now, options.visitors);
   const names = createNames(options);
   const guard = createGuard(names);
   let isDraining = false;
 
-  const app = new Hono({ getPath: (request) => pathOf(request.url) });
+  const app = new Hono<{ Bindings: DoorBindings }>({ getPath: (request) => pathOf(request.url) });
 
   /** Runs a route's own part inside what is common to all: the guard before, the one table of refusals after. */
   const enter =
-    (run: (request: Request) => Response | Promise<Response>) =>
-    async (context: Context): Promise<Response> => {
+    (
+      run: (request: Request, arrival: Arrival | undefined) => Response | Promise<Response>,
+      refuse?: Mount["refuse"],
+    ) =>
+    async (context: Context<{ Bindings: DoorBindings }>): Promise<Response> => {
       const request = context.req.raw;
+      // A platform without connections of its own hands over nothing.
+      const arrival = (context.env as DoorBindings | undefined)?.arrival;
       try {
-        guard(request);
-        const answer = await run(request);
+        guard(request, arrival);
+        const answer = await run(request, arrival);
         return request.method === "HEAD" ? withoutBody(answer) : answer;
       } catch (error) {
-        return answerThrown(error, request, options.log);
+        return answerThrown(error, request, options.log, refuse);
       }
     };
 
@@ -143,9 +171,12 @@ export function createDoor(options: DoorOptions): Door {
   };
 
   /** The owner, or 503; and who asks, or 401. */
-  const admit = async (request: Request): Promise<{ owner: DoorOwner; principal: Principal }> => {
+  const admit = async (
+    request: Request,
+    arrival: Arrival | undefined,
+  ): Promise<{ owner: DoorOwner; principal: Principal }> => {
     const owner = readyOwner();
-    const known = credentials.identify(request.headers);
+    const known = credentials.identify(request.headers, arrival);
     const principal = known instanceof Promise ? await known : known;
     if (principal.kind === "none") demand(principal, "read");
     return { owner, principal };
@@ -157,8 +188,8 @@ export function createDoor(options: DoorOptions): Door {
   ): void => {
     app.all(
       path,
-      enter(async (request) => {
-        const { owner, principal } = await admit(request);
+      enter(async (request, arrival) => {
+        const { owner, principal } = await admit(request, arrival);
         if (request.method !== "GET" && request.method !== "HEAD")
           return wrongMethod(request.method, ["GET"]);
         demand(principal, "readAll");
@@ -171,8 +202,8 @@ export function createDoor(options: DoorOptions): Door {
     const path = `/agents/:agent${route.path}`;
     app.all(
       path,
-      enter(async (request) => {
-        const { owner, principal } = await admit(request);
+      enter(async (request, arrival) => {
+        const { owner, principal } = await admit(request, arrival);
         const deed = deedOf(route, request.method);
         if (!deed) return wrongMethod(request.method, Object.keys(route.methods));
         const name = nameReader(path, request.url);
@@ -181,11 +212,13 @@ export function createDoor(options: DoorOptions): Door {
           ? { agent: agentName, session: name("session") }
           : undefined;
         demandOne(principal, deed, target);
-        const agent = owner.agent(agentName);
-        if (!agent) throw new Fault("unknown_agent", `There is no agent "${agentName}" here.`);
+        const found = owner.agent(agentName);
+        if (!found) throw new Fault("unknown_agent", `There is no agent "${agentName}" here.`);
+        const agent = actedBy(found, principal);
         const ask: Ask = {
           request,
           agent,
+          shared: found,
           name,
           demand: (right) => demand(principal, right, target),
           report: (error) => tellBug(error, request, options.log),
@@ -210,9 +243,22 @@ export function createDoor(options: DoorOptions): Door {
     );
   });
   for (const route of [...sessionRoutesTable, ...capabilityRoutesTable]) agentRoute(route);
+  for (const mount of options.mounts ?? []) {
+    const answer = enter(
+      async (request, arrival) => {
+        if (!mount.isOpen)
+          return mount.run(request, (await admit(request, arrival)).principal, arrival);
+        readyOwner();
+        return mount.run(request, { kind: "none" }, arrival);
+      },
+      (fault) => mount.refuse?.(fault) ?? refusal(fault),
+    );
+    app.all(`/${mount.prefix}`, answer);
+    app.all(`/${mount.prefix}/*`, answer);
+  }
   app.notFound(
-    enter(async (request) => {
-      await admit(request);
+    enter(async (request, arrival) => {
+      await admit(request, arrival);
       return refusal(new Fault("unknown_route", "There is no such route on this host."));
     }),
   );
@@ -225,8 +271,15 @@ export function createDoor(options: DoorOptions): Door {
     drain: () => {
       isDraining = true;
       streams.drain();
+      for (const mount of options.mounts ?? []) mount.drain();
     },
   };
+}
+
+/** The agent as a device acts on it: its name stands by what it does. */
+function actedBy(agent: Agent, principal: Principal): Agent {
+  if (principal.kind !== "owner" || principal.name === undefined) return agent;
+  return agent.withMeta({ by: principal.name });
 }
 
 /** Lets in who has one of the rights that a deed may need; the last one's refusal is the answer. */

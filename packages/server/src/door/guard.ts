@@ -5,15 +5,18 @@
 //   Origin, where a browser sends one, must be this host's own; so must the site of a request a page makes.
 
 import { Fault } from "@lichen/wire";
+import type { Arrival } from "./arrival.ts";
 import type { Names } from "./names.ts";
 
 /** Throws `denied` for a request that must not come in. */
-export type Guard = (request: Request) => void;
+export type Guard = (request: Request, arrival?: Arrival) => void;
 
 export function createGuard(names: Pick<Names, "admits">): Guard {
-  return ({ url, headers }) => {
+  return ({ url, headers }, arrival) => {
     const host = headers.get("host")?.toLowerCase();
-    if (host === undefined || !names.admits(host) || !isAddressedTo(url, host))
+    // Over a socket of this computer nothing else is meant.
+    const isLocal = arrival?.principal !== undefined && host === "localhost";
+    if (host === undefined || !(isLocal || names.admits(host)) || !isAddressedTo(url, host))
       throw new Fault(
         "denied",
         "The request's Host is none that this host listens as: add it to `allowedHosts` or `publicUrl`.",

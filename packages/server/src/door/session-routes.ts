@@ -152,9 +152,11 @@ export function sessionRoutes(
         const deed = deedOf(route, request.method);
         if (!deed) return wrongMethod(request.method, Object.keys(route.methods));
         const meta = context.get("meta");
+        const own = meta === undefined ? agent : agent.withMeta(meta);
         const answer = await deed.run({
           request,
-          agent: meta === undefined ? agent : agent.withMeta(meta),
+          agent: own,
+          shared: own,
           name: nameReader(route.path, request.url),
           demand: () => {},
           report: (error) => tellBug(error, request, log),
@@ -178,10 +180,12 @@ function created({ info, replay }: { info: unknown; replay: boolean }): Response
 }
 
 async function command(ask: Ask): Promise<Response> {
-  const session = sessionOf(ask);
+  const id = ask.name("session");
   const body = await readJson(ask.request, Command, imageCap);
   ask.demand(body.type === "answer" ? "answer" : "send");
-  const receipt = await session.send(body);
+  // Every device of an owner may stop what another one began.
+  const agent = body.type === "cancel" || body.type === "abort" ? ask.shared : ask.agent;
+  const receipt = await agent.session(id).send(body);
   return json(receipt, receipt.replay ? 200 : 202);
 }
 

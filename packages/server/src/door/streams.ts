@@ -13,7 +13,6 @@ const beatMs = 20_000;
 const bufferBytes = 262_144;
 
 const encoder = new TextEncoder();
-const ping = encoder.encode(": ping\n\n");
 const farewell = {
   deleted: encoder.encode(": deleted\n\n"),
   closed: encoder.encode(": closed\n\n"),
@@ -34,7 +33,7 @@ interface StreamFrame {
 }
 
 /** What a stream asks of its source. */
-interface Source {
+export interface Source {
   /** There is room again. */
   resume(): void;
   /** The reader left. */
@@ -45,13 +44,16 @@ interface Source {
 
 export class Streams {
   readonly #after: Platform["after"];
+  readonly #ping: Uint8Array;
   readonly #open = new Set<Stream>();
   readonly #encoded = new WeakMap<object, Uint8Array>();
   #stopBeat: (() => void) | undefined;
   readonly #drained = new AbortController();
 
-  constructor(after: Platform["after"]) {
+  /** `beat` is the comment that shows each idle reader that its stream lives. */
+  constructor(after: Platform["after"], { beat = "ping" }: { beat?: string } = {}) {
     this.#after = after;
+    this.#ping = encoder.encode(`: ${beat}\n\n`);
   }
 
   get size(): number {
@@ -107,7 +109,7 @@ export class Streams {
   }
 
   #beat(): void {
-    for (const stream of this.#open) if (stream.isIdle) stream.write(ping);
+    for (const stream of this.#open) if (stream.isIdle) stream.write(this.#ping);
     this.#stopBeat =
       this.#open.size > 0 && !this.drained.aborted
         ? this.#after(beatMs, () => this.#beat())
@@ -126,7 +128,7 @@ export class Streams {
 }
 
 /** One response body that is written to as things happen. */
-class Stream {
+export class Stream {
   readonly readable: ReadableStream<Uint8Array>;
   readonly #all: Set<Stream>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;

@@ -2,7 +2,8 @@
 
 import type { Platform } from "@lichen/runtime";
 import type { BugLog } from "../door/answer.ts";
-import { createDoor, type Door, type DoorOwner } from "../door/door.ts";
+import type { Visitors } from "../door/credentials.ts";
+import { createDoor, type Door, type DoorOwner, type Mount } from "../door/door.ts";
 import { drainHost } from "./drain.ts";
 import { writeHostFile } from "./host-file.ts";
 import { type Served, serveHost } from "./serve.ts";
@@ -20,6 +21,12 @@ export interface ListenOptions {
   readonly bind?: string;
   readonly publicUrl?: string;
   readonly allowedHosts?: readonly string[];
+  /** Routes of other rooms on the same listener. */
+  readonly mounts?: readonly Mount[];
+  /** Who may come in beside the holders of tokens. */
+  readonly visitors?: Visitors;
+  /** The `host:port` pairs of further listeners for the same door, as they come and go. */
+  readonly listensToo?: () => Iterable<string>;
   /** Closes the owner and its store. */
   readonly close: (options: { patienceMs: number }) => Promise<void>;
 }
@@ -32,12 +39,14 @@ export interface Listening {
   /** The port that was asked for and is taken, and by whom where the system says. */
   readonly taken: Served["taken"];
   readonly door: Door;
+  /** The `host:port` pairs of the addresses that it is bound to. */
+  readonly boundTo: ReadonlySet<string>;
   /** Goes down: see `drainHost`. */
   drain(options?: { graceMs?: number }): Promise<void>;
 }
 
 export async function listenHost(options: ListenOptions): Promise<Listening> {
-  const { owner, stateDir, platform, log, publicUrl, allowedHosts } = options;
+  const { owner, stateDir, platform, log, publicUrl, allowedHosts, listensToo } = options;
   const tokens = new HostTokens(stateDir, platform.now);
   let names: ReadonlySet<string> = new Set();
   let addresses: ReadonlySet<string> = new Set();
@@ -47,10 +56,12 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     features: options.features ?? [],
     platform,
     log,
-    listensAs: () => names,
-    boundTo: () => addresses,
+    listensAs: () => (listensToo ? [...names, ...listensToo()] : names),
+    boundTo: () => (listensToo ? [...addresses, ...listensToo()] : addresses),
+    ...(options.visitors === undefined ? {} : { visitors: options.visitors }),
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
+    ...(options.mounts === undefined ? {} : { mounts: options.mounts }),
   });
   const served = await serveHost({
     fetch: door.app.fetch,
@@ -67,6 +78,7 @@ export async function listenHost(options: ListenOptions): Promise<Listening> {
     tokens,
     taken: served.taken,
     door,
+    boundTo: served.boundTo,
     drain: ({ graceMs } = {}) =>
       (draining ??= drainHost({
         door,

@@ -27,6 +27,9 @@ export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-no
 export { onStopSignal } from "./drain.ts";
 export { challengeHost, type Connection, connectHost, readHostFile } from "./host-file.ts";
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
+export { openStore, type OpenStore, type StoreOptions } from "./open-store.ts";
+export { openPrivateDb, type PrivateDb } from "./private-db.ts";
 export { portHolder } from "./port-holder.ts";
-export { credentialsPath, hostsDir, liesIn, realPlace } from "./state-dir.ts";
+export { createDoorServer, defaultPort, type DoorFetch, type Served, serveHost } from "./serve.ts";
+export { credentialsPath, hostsDir, liesIn, makeStateDir, realPlace } from "./state-dir.ts";
 export { ownerTokenPath } from "./token.ts";

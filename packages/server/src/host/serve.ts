@@ -7,9 +7,11 @@ import { type AddressInfo, isIP } from "node:net";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
-import { getRequestListener, RequestError } from "@hono/node-server";
+import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { Fault, faultBody, faultStatus } from "@lichen/wire";
 import { refusal } from "../door/answer.ts";
+import type { Arrival, DoorBindings } from "../door/arrival.ts";
+import type { Principal } from "../door/rights.ts";
 import { portHolder } from "./port-holder.ts";
 
 export const defaultPort = 7387;
@@ -18,11 +20,15 @@ const headersMs = 15_000;
 const requestMs = 120_000;
 const headerBytes = 16_384;
 
+/** Where requests go, with how each arrived: a door's `app.fetch`. */
+export type DoorFetch = (request: Request, bindings: DoorBindings) => Response | Promise<Response>;
+
 export interface ServeOptions {
-  /** Where requests go: a door's `app.fetch`. */
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly fetch: DoorFetch;
   /** 0 takes any free port. */
   readonly port?: number;
+  /** Refuses (`unavailable`) where the port is taken, instead of taking another. */
+  readonly isExact?: boolean;
   /** An address of this computer; loopback unless told otherwise. */
   readonly bind?: string;
 }
@@ -43,27 +49,14 @@ export interface Served {
 export async function serveHost(options: ServeOptions): Promise<Served> {
   const bind = options.bind ?? "127.0.0.1";
   const wanted = options.port ?? defaultPort;
-  const answer = getRequestListener(options.fetch, { errorHandler: refuseUnanswered });
-  const server = createServer(
-    {
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      maxHeaderSize: headerBytes,
-      keepAliveTimeout: 5_000,
-      noDelay: true,
-    },
-    (incoming, outgoing) => void answer(incoming, outgoing),
-  );
-  server.on("clientError", refuseMalformed);
-  server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
-    refuseRaw(socket, 404, new Fault("unknown_route", "This host upgrades no connection."));
-  });
+  const server = createDoorServer(options.fetch);
 
   let taken: Served["taken"];
   try {
     await listen(server, wanted, bind);
   } catch (error) {
-    if (wanted === 0 || !isCode(error, "EADDRINUSE")) throw toRefusal(error, bind, wanted);
+    if (wanted === 0 || options.isExact === true || !isCode(error, "EADDRINUSE"))
+      throw toRefusal(error, bind, wanted);
     const holder = portHolder(wanted);
     taken = { port: wanted, ...(holder === undefined ? {} : { holder }) };
     await listen(server, 0, bind).catch((next: unknown) => {
@@ -79,6 +72,45 @@ export async function serveHost(options: ServeOptions): Promise<Served> {
     listensAs: namesOf(bind, port),
     boundTo: addressesOf(address, port),
     close: ({ graceMs }) => close(server, graceMs),
+  };
+}
+
+/** A server for a door that listens nowhere yet. `principal` is who comes over it, where that is known by where it listens. */
+export function createDoorServer(fetch: DoorFetch, principal?: Principal): Server {
+  const answer = getRequestListener(
+    (request, bindings) =>
+      // This server speaks HTTP/1.1 alone.
+      fetch(request, { arrival: arrivalOf(bindings as HttpBindings, principal) }),
+    { errorHandler: refuseUnanswered },
+  );
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      maxHeaderSize: headerBytes,
+      keepAliveTimeout: 5_000,
+      noDelay: true,
+    },
+    (incoming, outgoing) => void answer(incoming, outgoing),
+  );
+  server.on("clientError", refuseMalformed);
+  server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
+    refuseRaw(socket, 404, new Fault("unknown_route", "This host upgrades no connection."));
+  });
+  return server;
+}
+
+function arrivalOf({ incoming, outgoing }: HttpBindings, principal?: Principal): Arrival {
+  const { socket } = incoming;
+  return {
+    from: socket.remoteAddress,
+    to: socket.localAddress,
+    ...(principal === undefined ? {} : { principal }),
+    hangUp: () => void socket.destroy(),
+    ended: (then) => {
+      if (outgoing.closed) then();
+      else outgoing.once("close", then);
+    },
   };
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { capabilityRoutesTable } from "../../src/door/capability-routes.ts";
+import { sessionRoutesTable } from "../../src/door/session-routes.ts";
 import { openAgentRig } from "./agent-rig.ts";
 import type { Ask } from "./rig.ts";
 
@@ -153,6 +155,33 @@ const rows: Row[] = [
 ];
 
 describe("who may do what", () => {
+  test("[H4] every route below an agent, with each of its methods, has a row in this table", () => {
+    const pattern = (path: string) => new RegExp(`^/agents/a${path.replace(/:\w+/g, "[^/]+")}$`);
+    const isTold = (method: string, path: string) =>
+      rows.some(({ path: full, ask = {} }) => {
+        const asked = ask.method ?? (ask.json === undefined ? "GET" : "POST");
+        return (
+          (asked === "HEAD" ? "GET" : asked) === method && pattern(path).test(full.split("?")[0]!)
+        );
+      });
+    const untold = [...sessionRoutesTable, ...capabilityRoutesTable].flatMap(({ path, methods }) =>
+      Object.keys(methods)
+        .filter((method) => !isTold(method, path))
+        .map((method) => `${method} ${path}`),
+    );
+    expect(untold).toEqual([]);
+  });
+
+  test("[H4] another machine, as a mesh proves it, does nothing on any of these routes", async () => {
+    const peer = { kind: "peer", id: "k", name: "laptop.home", network: "home" } as const;
+    await using rig = await openAgentRig({
+      visitors: { keys: () => [], enter: () => true, ofLine: () => Promise.resolve(peer) },
+    });
+    await rig.agent.create({ requestId: "r1", session: "mine" });
+    for (const { path, ask, deed } of rows)
+      expect((await rig.ask(path, { ...ask, token: null })).status, deed).toBe(403);
+  });
+
   for (const row of rows)
     test(`[H4] to ${row.deed} is allowed and refused as the table of rights says`, async () => {
       await using rig = await openAgentRig();

@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { type ProcessInfo, statOf } from "../../harness/host/processes.ts";
 
 export interface Program {
   readonly argv: readonly string[];
@@ -41,7 +42,7 @@ export function runProgram(program: Program): Promise<Ending> {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let why: Ending["why"] = "ended";
-  let family: Member[] = [];
+  let family: ProcessInfo[] = [];
   let killing: NodeJS.Timeout | undefined;
   let closing: NodeJS.Timeout | undefined;
   const stop = (reason: "timeout" | "aborted") => {
@@ -82,29 +83,20 @@ export function runProgram(program: Program): Promise<Ending> {
   return promise;
 }
 
-interface Member {
-  readonly pid: number;
-  readonly parent: number;
-  /** With the pid the identity of a process: numbers are given out again. */
-  readonly startedAt: string;
-  /** Nothing of it runs; it waits to be taken note of. */
-  readonly isDead: boolean;
-}
-
 /**
  * Asks all but bubblewrap itself to end: it would die at once and take the others with it unasked. The first process
  * inside its sandbox is one that only SIGKILL reaches from outside.
  */
-function ask(child: ChildProcess, family: readonly Member[]): void {
+function ask(child: ChildProcess, family: readonly ProcessInfo[]): void {
   const isSandboxed = child.spawnfile.endsWith("/bwrap");
   if (!isSandboxed && child.pid !== undefined) send(-child.pid, "SIGTERM");
   for (const { pid } of family) if (!isSandboxed || pid !== child.pid) send(pid, "SIGTERM");
 }
 
-function kill(child: ChildProcess, family: readonly Member[]): void {
+function kill(child: ChildProcess, family: readonly ProcessInfo[]): void {
   if (child.pid !== undefined) send(-child.pid, "SIGKILL");
   for (const member of family)
-    if (memberOf(member.pid)?.startedAt === member.startedAt) send(member.pid, "SIGKILL");
+    if (statOf(member.pid)?.startedAt === member.startedAt) send(member.pid, "SIGKILL");
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
@@ -116,9 +108,9 @@ function send(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** The processes below it, also those that left its group. Only Linux tells; elsewhere the group has to do. */
-function familyOf(child: ChildProcess): Member[] {
+function familyOf(child: ChildProcess): ProcessInfo[] {
   if (process.platform !== "linux") return [];
-  const all = readdirSync("/proc").flatMap((name) => memberOf(Number(name)) ?? []);
+  const all = readdirSync("/proc").flatMap((name) => statOf(Number(name)) ?? []);
   const family = all.filter((member) => member.pid === child.pid);
   for (const { pid } of family) family.push(...all.filter((member) => member.parent === pid));
   return family;
@@ -148,30 +140,13 @@ function isMarked(name: string, id: string): boolean {
  * Waits until nothing of a killed command runs. (The first process of a sandbox is gone only after all others in it
  * are.)
  */
-async function areGone(family: readonly Member[]): Promise<void> {
+async function areGone(family: readonly ProcessInfo[]): Promise<void> {
   const end = performance.now() + goneMs;
   while (family.some(isRunning) && performance.now() < end)
     await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-function isRunning({ pid, startedAt }: Member): boolean {
-  const now = memberOf(pid);
+function isRunning({ pid, startedAt }: ProcessInfo): boolean {
+  const now = statOf(pid);
   return now?.startedAt === startedAt && !now.isDead;
-}
-
-function memberOf(pid: number): Member | undefined {
-  if (!Number.isInteger(pid)) return undefined;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The program's name stands in parentheses and may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return {
-      pid,
-      parent: Number(fields[1]),
-      startedAt: fields[19] ?? "",
-      isDead: fields[0] === "Z",
-    };
-  } catch {
-    return undefined;
-  }
 }

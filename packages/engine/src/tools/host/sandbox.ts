@@ -48,6 +48,10 @@ interface WrapOptions {
   readonly cwd: string;
   /** Absolute paths that may be read and neither changed, made nor moved: the code that a host runs outside. */
   readonly readOnly?: readonly string[];
+  /** Folders within hidden ones that this command is to see and not change: they hold what is its own. */
+  readonly shown?: readonly string[];
+  /** The command is started in its directory, or below it, and stays where it is. */
+  readonly isThere?: boolean;
 }
 
 export interface Wrapped {
@@ -79,22 +83,27 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { hide = [] } = options;
   return {
     kind: "bubblewrap",
-    wrap: (argv, { cwd, readOnly = [] }) => {
+    wrap: (argv, { cwd, readOnly = [], shown = [], isThere = false }) => {
       masks.forEach(refuseMoved);
       const place = realpathSync(cwd);
       const reachable = hide.filter(isReachable);
       const absent = reachable.filter((path) => !exists(path) || standsForNothing(path));
       const present = reachable.filter((path) => !absent.includes(path));
       refuseInside(cwd, [...masks, ...present.map((path) => ({ path, ...hiddenAt(path) }))]);
-      const closed = [...masks, ...present.map(hiddenAt), ...commandSockets(cwd)];
+      const show = (it: Hidden): Hidden => ({
+        ...it,
+        shown: shown.filter((path) => isInside(path, it.place)),
+      });
+      const closed = [...[...masks, ...present.map(hiddenAt)].map(show), ...commandSockets(cwd)];
       const standing = binds.hold(absent, place, placesOf(closed));
       try {
         // What is put into such a folder while the command runs is not seen by it either.
-        closed.push(...absent.filter(exists).map(hiddenAt));
+        closed.push(...absent.filter(exists).map(hiddenAt).map(show));
         const kept = [...readOnly, ...standing.places, realpathSync(found.program)];
         const held = binds.hold(kept, place, placesOf(closed));
         const mounts = mountsOf(closed, held.places);
-        const options = [...base, ...mounts, ...privileges(), "--chdir", cwd];
+        const chdir = isThere ? [] : ["--chdir", cwd];
+        const options = [...base, ...mounts, ...privileges(), ...chdir];
         const release = () => {
           held.release();
           standing.release();

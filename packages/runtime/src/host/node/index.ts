@@ -1,4 +1,4 @@
-export type { Checkpoints } from "./checkpoint.ts";
+export { Checkpoints } from "./checkpoint.ts";
 export { networkFileSystemAt } from "./file-system.ts";
 export { makeFolder, toSystemRefusal } from "./folder.ts";
 export { inspectStore, type StoreState } from "./inspect.ts";

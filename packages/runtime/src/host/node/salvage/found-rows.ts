@@ -38,6 +38,18 @@ export interface FoundRequest {
   readonly receipt: string | null;
 }
 
+export interface FoundAgent {
+  readonly name: string;
+  readonly createdAt: number;
+  /** What is kept of it; undefined where its row was written before there was such a thing. */
+  readonly kept?: {
+    readonly label: string | null;
+    readonly settings: string | null;
+    readonly engine: string | null;
+    readonly revision: number;
+  };
+}
+
 interface CellPlace {
   readonly place: Place;
   readonly number: number;
@@ -49,7 +61,7 @@ const smallKeys = 2 ** 23;
 const partBytes = 524_288;
 
 export class FoundRows {
-  readonly agents = new Map<number, { name: string; createdAt: number }>();
+  readonly agents = new Map<number, FoundAgent>();
   readonly sessions = new Map<number, FoundSession>();
   /** By agent, session and request. */
   readonly requests = new Map<string, FoundRequest>();
@@ -61,6 +73,8 @@ export class FoundRows {
   readonly sessionNames = new Map<number, { aid: number; id: string }>();
   readonly sessionKeys = new Map<number, string>();
   readonly agentNames = new Map<number, string>();
+  /** Sessions whose events are numbered, as the table of numbers tells. */
+  readonly numbered = new Set<number>();
   readonly capabilities = new FoundCapabilities();
   schema: string | undefined;
   /** Sessions without a row of which an index says that they were deleted. */
@@ -131,6 +145,7 @@ export class FoundRows {
     if (rowid === undefined) this.#takeKeyed(values);
     else if (values.length === 9) this.#takeEntry(cell, at);
     else if (values.length === 14) this.#takeSession(rowid, values);
+    else if (values.length === 7) this.#takeAgent(rowid, values);
     else if (values.length === 8) this.capabilities.takePart(values);
     else if (values.length === 6) this.#takeApproval(rowid, values);
     else if (values.length === 3) this.#takeAgentOrPart(rowid, values, at);
@@ -156,6 +171,17 @@ export class FoundRows {
       own === null && typeof cid === "number" && typeof name === "string" && isText(state);
     if (isOne && sidOf(cid) === sidOf(rowid) && !this.approvalNames.has(rowid))
       this.approvalNames.set(rowid, name);
+  }
+
+  #takeAgent(rowid: number, values: readonly SqlValue[]): void {
+    const [own, name, createdAt, label, settings, engine, revision] = values;
+    if (own !== null || rowid >= smallKeys || !isText(name) || !isWhole(createdAt)) return;
+    if (!isTextOrNull(label) || !isTextOrNull(settings) || !isTextOrNull(engine)) return;
+    if (!isWhole(revision) || (settings !== null && !isObject(settings))) return;
+    // Of several copies the newest counts: what was changed or removed does not come back.
+    const known = this.agents.get(rowid);
+    if (known && (known.kept?.revision ?? -1) >= revision) return;
+    this.agents.set(rowid, { name, createdAt, kept: { label, settings, engine, revision } });
   }
 
   #takeAgentOrPart(rowid: number, values: readonly SqlValue[], at: CellPlace): void {
@@ -189,6 +215,8 @@ export class FoundRows {
       this.uses.set(first, uses);
       if (!uses.has(second)) uses.set(second, { mimeType: third, bytes: fourth });
     } else if (values.length === 3) {
+      const isEvent = isWhole(first) && isWhole(second) && isWhole(third) && second > 0;
+      if (isEvent && third > eidOf(1, 0) && sidOf(third) === first) this.numbered.add(first);
       const isName = isWhole(first) && first < smallKeys && isText(second) && isWhole(third);
       const isState = second === "queued" || second === "running" || second === "waiting";
       if (isName && third < smallKeys && !isState && !this.sessionNames.has(third))

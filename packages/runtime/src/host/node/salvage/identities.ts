@@ -7,7 +7,7 @@ import { noUsage, type SessionInfo } from "@lichen/wire";
 import type { Platform } from "../../../platform.ts";
 import { instant } from "../../../store/ground.ts";
 import { sidOf } from "../../../store/keys.ts";
-import type { FoundRows } from "./found-rows.ts";
+import type { FoundAgent, FoundRows } from "./found-rows.ts";
 
 export interface Identity {
   readonly aid: number;
@@ -30,7 +30,7 @@ export class Identities {
   readonly #bySid = new Map<number, Identity>();
   readonly #sidByKey = new Map<string, number>();
   readonly #names = new Set<string>();
-  readonly agents = new Map<number, { name: string; createdAt: number }>();
+  readonly agents = new Map<number, FoundAgent>();
 
   constructor(found: FoundRows, platform: Pick<Platform, "now" | "randomId">) {
     this.#found = found;
@@ -70,6 +70,7 @@ export class Identities {
         agent,
         session: this.#freeName(sid, aid, row.id, row.deleted),
         ...unwritten,
+        ...(kept.events === undefined ? {} : { events: 0 }),
         // A reader who saw more than is left must begin anew.
         epoch: this.#platform.randomId(8),
         ...(row.info.forkedFrom ? { leaf: row.info.forkedFrom.at } : {}),
@@ -93,6 +94,7 @@ export class Identities {
       info: {
         ...{ session, agent: this.#agentName(aid), epoch: this.#platform.randomId(8) },
         ...unwritten,
+        ...(this.#found.numbered.has(sid) ? { events: 0 } : {}),
         ...{ createdAt: at, lastAt: at },
       },
     };
@@ -157,6 +159,7 @@ export class Identities {
     const agent = {
       name: name === undefined || isTaken ? `salvaged-${aid}` : name,
       createdAt: row?.createdAt ?? this.#platform.now(),
+      ...(row?.kept ? { kept: row.kept } : {}),
     };
     this.agents.set(aid, agent);
     return agent.name;

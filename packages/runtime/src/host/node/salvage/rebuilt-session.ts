@@ -20,6 +20,7 @@ import {
 import type { EntryRow } from "../../../log/entry-log.ts";
 import { touchSearch } from "../../../log/search.ts";
 import { instant } from "../../../store/ground.ts";
+import { insertEvent, noteHarness } from "../../../session/harness-table.ts";
 import { writeGrants } from "../../../session/grant-table.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../../../store/keys.ts";
 import type { Sql } from "../../../store/sql.ts";
@@ -139,6 +140,10 @@ export class RebuiltSession {
       row.data,
       row.meta,
     );
+    if (info.events !== undefined && info.events !== this.#info.events)
+      insertEvent(this.#sql, sid, info.events, row.eid);
+    const kind = known(entry)?.kind;
+    if (kind !== undefined) noteHarness(this.#sql, sid, kind, data);
     this.#info = info;
     this.#lastAt = row.at;
     if (inTree.has(row.kind)) this.#leaf = row.eid;
@@ -315,6 +320,13 @@ export class RebuiltSession {
         this.#grants = entry.data;
         break;
       case "line":
+      case "harness.line":
+      case "harness.conversation":
+      case "harness.process":
+      case "harness.stopped":
+      case "harness.restarted":
+      case "setting":
+      case "renamed":
         break;
     }
   }

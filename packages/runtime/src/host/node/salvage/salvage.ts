@@ -196,8 +196,14 @@ class Copying implements Lineage {
   }
 
   run(): SalvageReport {
-    for (const [aid, { name, createdAt }] of this.#identities.agents)
-      this.#sql.run("insert or ignore into agent values (?, ?, ?)", aid, name, createdAt);
+    for (const [aid, { name, createdAt, kept }] of this.#identities.agents)
+      this.#sql.run(
+        `insert or ignore into agent (aid, name, created_at, label, settings, engine, revision)
+         values (?, ?, ?, ?, ?, ?, ?)`,
+        ...[aid, name, createdAt],
+        ...[kept?.label ?? null, kept?.settings ?? null, kept?.engine ?? null],
+        kept?.revision ?? 0,
+      );
     // A session that was forked is younger than the one it was forked from.
     const sessions = this.#found
       .sids()

@@ -1,0 +1,98 @@
+// `lichen log`: what was said and done in a session of this machine.
+
+import type { Session } from "@lichen/client";
+import { onStopSignal } from "@lichen/server/node";
+import type { Entry } from "@lichen/wire";
+import type { Input } from "../command.ts";
+import { followSession, pages } from "../follow-session.ts";
+import { onlySession, reachMachine } from "../machine/reach-machine.ts";
+import type { Terminal } from "../terminal.ts";
+import { howToAnswer } from "../waiting.ts";
+import { isShown, WatchView } from "../watch-view.ts";
+
+const defaultLimit = 50;
+const pageLimit = 200;
+
+export async function run(input: Input, terminal: Terminal): Promise<number> {
+  const machine = await reachMachine(input, terminal);
+  const stop = new AbortController();
+  const ignoreSignals = onStopSignal(() => stop.abort());
+  try {
+    const found = await machine.get(input.argument("name") ?? "");
+    const { agent } = machine.agentOf(found, { patienceMs: input.flag("follow") ? 0 : 25_000 });
+    const session = agent.session(onlySession);
+    const view = new WatchView(terminal, (approval) => howToAnswer(approval, input));
+    const tell = input.flag("json")
+      ? (entry: Entry) => terminal.answer(`${JSON.stringify(entry)}\n`)
+      : (entry: Entry) => view.entry(entry);
+    const limit = Number(input.value("limit") ?? defaultLimit);
+    const { after, head } = await latest(session, limit, input.flag("json"));
+    const { signal } = stop;
+    if (input.flag("follow")) await follow({ session, after, signal, view, tell, terminal });
+    else
+      for await (const page of pages(session, after + 1, head, signal)) {
+        for (const entry of page) tell(entry);
+        await terminal.flush();
+      }
+    view.end();
+    if (head === 0 && !input.flag("follow")) terminal.say(`nothing was said in ${found.name} yet`);
+    return 0;
+  } finally {
+    ignoreSignals();
+    await machine.close();
+  }
+}
+
+/** The entry behind which the latest `limit` that are shown begin, and the newest one. */
+async function latest(
+  session: Session,
+  limit: number,
+  isAll: boolean,
+): Promise<{ after: number; head: number }> {
+  let left = limit;
+  let head: number | undefined;
+  for (let before: number | undefined; ;) {
+    const page = await session.read({
+      limit: pageLimit,
+      ...(before === undefined ? {} : { before }),
+    });
+    head ??= page.head;
+    for (const entry of page.entries.toReversed())
+      if ((isAll || isShown(entry)) && --left === 0) return { after: entry.seq - 1, head };
+    const first = page.entries[0];
+    if (first === undefined || first.seq === 1) return { after: 0, head };
+    before = first.seq;
+  }
+}
+
+interface Follow {
+  readonly session: Session;
+  readonly after: number;
+  readonly signal: AbortSignal;
+  readonly view: WatchView;
+  readonly tell: (entry: Entry) => void;
+  readonly terminal: Terminal;
+}
+
+function follow({ session, after, signal, view, tell, terminal }: Follow): Promise<void> {
+  return followSession(
+    session,
+    {
+      entry: tell,
+      stands: (baseline) => view.now(baseline.running),
+      isAnother: () => terminal.say("the session was deleted and made again"),
+      other(frame) {
+        if (frame.type === "partial") view.partial(frame.data);
+        if (frame.type !== "outage" && frame.type !== "back") return;
+        view.end();
+        terminal.say(
+          frame.type === "back"
+            ? "the machine is back"
+            : "the machine went away; waiting for it to come back",
+        );
+      },
+      taken: () => terminal.flush(),
+    },
+    { fromStart: false, after, signal },
+  );
+}

@@ -1,0 +1,24 @@
+// `lichen service install`: the machine started with its user from now on.
+
+import { resolve } from "node:path";
+import type { Input } from "../../command.ts";
+import { lineOf, serviceHere, writeService } from "../../service/service.ts";
+import type { Terminal } from "../../terminal.ts";
+import { commandName } from "../../typed.ts";
+
+export async function run(input: Input, terminal: Terminal): Promise<number> {
+  const service = serviceHere();
+  const args = ["state", "port", "bind"].flatMap((name) => {
+    const value = input.value(name);
+    if (value === undefined) return [];
+    return [`--${name}`, name === "state" ? resolve(value) : value];
+  });
+  const isChanged = await writeService(service.path, service.text(lineOf(args)));
+  await service.start();
+  terminal.answer(`${service.path}\n`);
+  terminal.say(
+    `${isChanged ? "installed and started" : "it was installed already; started anew"}. See it: ${commandName()} service status`,
+  );
+  for (const line of await service.advice()) terminal.say(line);
+  return 0;
+}

@@ -1,0 +1,77 @@
+// `lichen up`: this computer's machine, from its opening to the end of its drain.
+
+import { flushCompileCache } from "node:module";
+import { onStopSignal } from "@lichen/server/node";
+import type { Input } from "../command.ts";
+import { describeError } from "../fault-text.ts";
+import { type Log, openLog } from "../log.ts";
+import { machineDirOf } from "../machine/machine-dir.ts";
+import { openUp, type Up } from "../machine/open-up.ts";
+import { end } from "../own-host.ts";
+import { StrayFaults } from "../stray-faults.ts";
+import type { Terminal } from "../terminal.ts";
+import { commandName, samePlace } from "../typed.ts";
+
+export async function run(input: Input, terminal: Terminal): Promise<number> {
+  const log = openLog(terminal, "info");
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  const ignoreSignals = onStopSignal((signal) => {
+    log("info", `${signal}: taking no more work; what still runs goes on at the next start`);
+    stop();
+  });
+  const stateDir = machineDirOf(input);
+  const leave = new StrayFaults().take({
+    dir: stateDir,
+    left: ({ error }) => log("error", `a fault that nobody awaited: ${describeError(error)}`),
+    broken: (error) => end(log, "this is a bug of Lichen, please report it", error),
+  });
+  const port = input.value("port");
+  const bind = input.value("bind");
+  const up = await openUp({
+    stateDir,
+    log,
+    ...(port === undefined ? {} : { port: Number(port) }),
+    ...(bind === undefined ? {} : { bind: bind === "localhost" ? "127.0.0.1" : bind }),
+  });
+  const { listening } = up;
+  if (input.flag("json"))
+    terminal.answer(`${JSON.stringify({ url: listening.url, token: listening.token })}\n`);
+  welcome(up, input, log);
+  // A host may never end by itself, so the cache is written now.
+  flushCompileCache();
+  await stopped;
+  await listening.drain();
+  leave();
+  ignoreSignals();
+  return 0;
+}
+
+function welcome({ machine, wall, listening, problems }: Up, input: Input, log: Log): void {
+  const { taken, url } = listening;
+  if (taken !== undefined)
+    log(
+      "warn",
+      `port ${taken.port} is taken by ${taken.holder ?? "another program"}; a free one is used`,
+    );
+  log("info", `this machine listens on ${url}`);
+  const look = machine.harnesses.look().filter(({ harness }) => !harness.takesCommand);
+  const found = look.filter(({ found: { missing } }) => missing === undefined);
+  for (const { harness } of found) log("info", `found: ${harness.title}`);
+  for (const { found: it } of look)
+    if (it.missing !== undefined) log(found.length === 0 ? "warn" : "info", it.missing);
+  log(
+    "info",
+    wall.kind === "bubblewrap"
+      ? "sandbox: bubblewrap hides the machine's state and keys from its coding agents"
+      : `sandbox: none. ${wall.reason ?? ""} Coding agents run as you and could read the machine's token: a hindrance, not a wall.`,
+  );
+  for (const problem of problems) log("warn", problem);
+  log("info", `state: ${machine.stateDir}`);
+  const sessions = machine.sessions.list().length;
+  const place = samePlace(input);
+  const next =
+    sessions > 0
+      ? `${commandName()} ps${place}`
+      : `${commandName()} new demo .${place}${found.length === 0 ? " --harness acp -- <an agent's command>" : ""}`;
+  log("info", `\nNow, in another terminal:\n  ${next}`);
+}

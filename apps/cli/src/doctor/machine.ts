@@ -1,0 +1,85 @@
+// The coding agents of this computer, and the machine that runs their sessions.
+
+import { homedir } from "node:os";
+import { Harnesses, ownHarnesses } from "@lichen/machine";
+import { Fault } from "@lichen/wire";
+import type { Input } from "../command.ts";
+import { findMachine, type MachineSession } from "../machine/reach-machine.ts";
+import type { Terminal } from "../terminal.ts";
+import { commandName } from "../typed.ts";
+import { type Check, note, ok } from "./check.ts";
+
+/** A session that works and says nothing for this long may be stuck. */
+const quietMs = 15 * 60_000;
+
+/** Which coding agents are here. None starts. */
+export function checkHarnesses(): Check[] {
+  const places = { env: process.env, home: homedir() };
+  const looked = new Harnesses(ownHarnesses(), places)
+    .look()
+    .filter(({ harness }) => !harness.takesCommand);
+  const isNone = looked.every(({ found }) => found.missing !== undefined);
+  return [
+    ...looked.map(({ harness: { name, title }, found }) => {
+      if (found.missing === undefined)
+        return ok(name, `${title} is here (${found.command.join(" ")})`);
+      const [what = "", ...how] = found.missing.split(": ");
+      return note(name, what, how.join(": "));
+    }),
+    ...(isNone
+      ? [
+          note(
+            "agents",
+            "no coding agent is here",
+            `install one of them, or name another of the Agent Client Protocol: \`${commandName()} new <name> <dir> --harness acp -- <its command>\``,
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Whether the machine runs, and which of its sessions need a person. */
+export async function checkMachine(input: Input, terminal: Terminal): Promise<Check[]> {
+  try {
+    const machine = await findMachine(input, terminal);
+    if (!machine)
+      return [note("machine", "none runs on this computer", `\`${commandName()} up\` starts it`)];
+    try {
+      const sessions = await machine.sessions();
+      const running = sessions.filter((it) => it.running).length;
+      return [
+        ok("machine", `it runs (sessions: ${sessions.length}, with a process: ${running})`),
+        ...sessions.flatMap((it) => checkSession(it, machine.place, Date.now())),
+      ];
+    } finally {
+      await machine.close();
+    }
+  } catch (error) {
+    if (!Fault.is(error)) throw error;
+    return [note("machine", "it runs and cannot be asked", error.message)];
+  }
+}
+
+function checkSession(it: MachineSession, place: string, nowMs: number): Check[] {
+  const name = `session ${it.name}`;
+  const found: Check[] = [];
+  if (it.missing !== undefined) found.push(note(name, "it cannot start", it.missing));
+  if (it.pending > 0)
+    found.push(
+      note(
+        name,
+        `it waits for ${it.pending === 1 ? "an answer" : `${it.pending} answers`}`,
+        `\`${commandName()} approve${place}\``,
+      ),
+    );
+  const quiet = nowMs - Date.parse(it.last_time);
+  if (it.state === "working" && quiet > quietMs)
+    found.push(
+      note(
+        name,
+        `it has worked for ${Math.floor(quiet / 60_000)} minutes without a word`,
+        `look with \`${commandName()} log ${it.name}${place}\`; \`${commandName()} restart ${it.name}${place}\` ends the turn in hand`,
+      ),
+    );
+  return found;
+}

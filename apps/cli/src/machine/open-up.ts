@@ -1,0 +1,125 @@
+// The machine that `lichen up` serves, from the opening of its state to its listening.
+//
+//   UP2  Processes of its coding agents stand behind a wall wherever one can be had; where none can, that is said.
+
+import { existsSync } from "node:fs";
+import { getCompileCacheDir } from "node:module";
+import { homedir, hostname } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { type Machine, openMachine, uploadsOf } from "@lichen/machine";
+import {
+  Access,
+  listenMachine,
+  loopbackProvider,
+  type MachineWall,
+  meshFileName,
+  openStaticProvider,
+  openWall,
+} from "@lichen/machine/access";
+import { isDamage, isHeld, nodePlatform } from "@lichen/runtime/node";
+import {
+  connectHost,
+  hostsDir,
+  type Listening,
+  makeStateDir,
+  readHostFile,
+} from "@lichen/server/node";
+import { Fault } from "@lichen/wire";
+import { describeError } from "../fault-text.ts";
+import type { Log } from "../log.ts";
+import { damageOf, end } from "../own-host.ts";
+
+export interface UpOptions {
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly port?: number;
+  readonly bind?: string;
+}
+
+export interface Up {
+  readonly machine: Machine;
+  readonly wall: MachineWall;
+  readonly listening: Listening;
+  /** What is not as it should be with its meshes, as sentences. */
+  readonly problems: readonly string[];
+}
+
+export async function openUp(options: UpOptions): Promise<Up> {
+  const { log } = options;
+  const report = (error: unknown) => log("error", describeError(error));
+  const lost = (error: unknown) => end(log, "nothing can be written any more", error);
+  const platform = nodePlatform({ report, lost });
+  const stateDir = makeStateDir(options.stateDir);
+  const access = await openAccess(stateDir, platform);
+  let machine: Machine;
+  let wall: MachineWall;
+  try {
+    const { sockets } = access;
+    wall = await openWall({
+      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(), sockets },
+      shown: (agent) => [uploadsOf(stateDir, agent)],
+    });
+    machine = await openMachine({
+      stateDir,
+      platform,
+      report,
+      lost,
+      env: process.env,
+      home: homedir(),
+      wall: (agent) => wall.around(agent),
+    });
+  } catch (error) {
+    await access.close();
+    if (isDamage(error)) throw damageOf({ stateDir }, error);
+    throw (isHeld(error) && (await holderOf(stateDir, error))) || error;
+  }
+  try {
+    const { port, bind } = options;
+    const listening = await listenMachine({
+      machine,
+      access,
+      log: ({ id, error, method, path }) =>
+        log("error", `${id} in ${method} ${path}: ${describeError(error)}`),
+      ...(port === undefined ? {} : { port }),
+      ...(bind === undefined ? {} : { bind }),
+    });
+    return { machine, wall, listening, problems: hasMeshes(stateDir) ? access.problems() : [] };
+  } catch (error) {
+    await machine.close({ patienceMs: 0 });
+    await access.close();
+    throw error;
+  }
+}
+
+/** Most computers are in no mesh, and nothing is wrong with that. */
+function hasMeshes(stateDir: string): boolean {
+  return existsSync(join(stateDir, meshFileName));
+}
+
+async function openAccess(
+  stateDir: string,
+  platform: ReturnType<typeof nodePlatform>,
+): Promise<Access> {
+  const meshes = await openStaticProvider(stateDir, platform);
+  return Access.open({ stateDir, platform, providers: [loopbackProvider(hostname()), meshes] });
+}
+
+/** What is this user's and no agent's: states of other hosts hold tokens, and compiled code runs as it is. */
+function hiddenPlaces(): string[] {
+  const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+  const inUse = getCompileCacheDir();
+  return [hostsDir(), resolve(cache, "lichen"), ...(inUse === undefined ? [] : [dirname(inUse)])];
+}
+
+/** The refusal that names who serves this state, where that can be told. */
+async function holderOf(stateDir: string, { cause }: Fault): Promise<Fault | undefined> {
+  const file = readHostFile(stateDir);
+  if (file === undefined) return undefined;
+  const connection = await connectHost(stateDir);
+  if (connection.found !== "host") return undefined;
+  return new Fault(
+    "unavailable",
+    `This state is served already, by process ${file.pid} at ${file.url}. Use that one, stop it first, or name another state with --state.`,
+    { cause },
+  );
+}

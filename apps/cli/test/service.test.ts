@@ -1,0 +1,101 @@
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { plistText, unitText } from "../src/service/unit.ts";
+import { bin, Home } from "./process.ts";
+
+// Many processes, on a computer that may be busy.
+const slow = { timeout: 240_000 };
+
+/** A `systemctl` that writes down what it is told; `fails` makes it refuse. */
+async function fakeManager(home: Home, fails = false): Promise<{ PATH: string }> {
+  const dir = home.path("bin");
+  await mkdir(dir);
+  const log = home.path("told");
+  const end = fails ? 'echo "Failed to connect to bus" >&2; exit 1' : "echo active";
+  for (const name of ["systemctl", "loginctl"]) {
+    await writeFile(`${dir}/${name}`, `#!/bin/sh\necho "${name} $*" >> '${log}'\n${end}\n`);
+    await chmod(`${dir}/${name}`, 0o755);
+  }
+  return { PATH: `${dir}:/usr/bin:/bin` };
+}
+
+async function told(home: Home): Promise<string[]> {
+  if (!existsSync(home.path("told"))) return [];
+  return (await readFile(home.path("told"), "utf8")).trim().split("\n");
+}
+
+test(
+  "[UP13] service install writes a unit that starts up through a login shell, and doing it again changes nothing",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const env = await fakeManager(home);
+    const args = ["service", "install", "--state", "a place's $HOME 100%", "--port", "0"];
+    const first = await home.run(args, { env });
+    const path = home.path(".config/systemd/user/lichen.service");
+    expect(first).toMatchObject({ code: 0, stdout: `${path}\n` });
+    expect(first.stderr).toContain("loginctl enable-linger");
+    const text = await readFile(path, "utf8");
+    const state = `'${home.path("a place")}'\\\\''s $$HOME 100%%'`;
+    expect(text).toContain(
+      `ExecStart=/bin/sh -lc "exec ${process.execPath} ${bin} up --state ${state} --port 0"\n`,
+    );
+    expect(text).toMatch(/^Restart=on-failure$/m);
+    expect(text).toMatch(/^WantedBy=default.target$/m);
+    expect((await told(home)).filter((line) => line.startsWith("systemctl"))).toEqual([
+      "systemctl --user daemon-reload",
+      "systemctl --user enable lichen.service",
+      "systemctl --user restart lichen.service",
+    ]);
+    const again = await home.run(args, { env });
+    expect(again.code).toBe(0);
+    expect(again.stderr).toContain("installed already");
+    expect(await readFile(path, "utf8")).toBe(text);
+
+    const status = await home.run(["service", "status", "--json"], { env });
+    expect(JSON.parse(status.stdout)).toEqual({
+      ...{ installed: true, state: "active", path, url: null },
+    });
+    expect(status.code).toBe(1);
+    expect(await home.run(["service", "uninstall"], { env })).toMatchObject({ code: 0 });
+    expect(existsSync(path)).toBe(false);
+    expect((await told(home)).slice(-2)).toEqual([
+      "systemctl --user disable --now lichen.service",
+      "systemctl --user daemon-reload",
+    ]);
+    const none = await home.run(["service", "uninstall"], { env });
+    expect(none).toMatchObject({ code: 0, stderr: "no service is installed\n" });
+  },
+);
+
+test("[UP13] a shell reads the unit's command back word for word", slow, async () => {
+  await using home = await Home.make();
+  const words = ["it's", 'a "quote"', "$HOME", "back\\slash", "100%", "`x`", "two  blanks"];
+  const text = unitText(["/usr/bin/printf", "%s\\n", ...words]);
+  const [, quoted = ""] = /^ExecStart=\/bin\/sh -lc "(.*)"$/m.exec(text) ?? [];
+  // As systemd reads one argument in double quotes.
+  const line = quoted.replaceAll(/\\(.)/g, "$1").replaceAll("%%", "%").replaceAll("$$", "$");
+  const { stdout } = await home.run(["-c", line], { program: ["/bin/sh"] });
+  expect(stdout.trimEnd().split("\n")).toEqual(words);
+  expect(plistText(["/a<b", "up"], "/log")).toContain(
+    "<string>exec &apos;/a&lt;b&apos; up</string>".replaceAll("&apos;", "'"),
+  );
+});
+
+test(
+  "[UP13] where there is no manager of services, or none of this user, service says what to do",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    await mkdir(home.path("empty"));
+    const none = await home.run(["service", "install"], { env: { PATH: home.path("empty") } });
+    expect(none.code).toBe(1);
+    expect(none.stderr).toMatch(
+      /There is no manager of services .*systemctl was not found.*lichen up/,
+    );
+    const refusing = await home.run(["service", "install"], { env: await fakeManager(home, true) });
+    expect(refusing.code).toBe(1);
+    expect(refusing.stderr).toMatch(/Failed to connect to bus.*XDG_RUNTIME_DIR/);
+  },
+);

@@ -1,0 +1,92 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { StartedMachine } from "./machine.ts";
+import { Home } from "./process.ts";
+
+// Many processes, on a computer that may be busy.
+const slow = { timeout: 240_000 };
+
+test(
+  "[UP7] log shows what was said and done, the latest of it with --limit, and --follow goes on over a kill of the machine",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const first = await StartedMachine.start(home);
+    await first.make("demo", home.path("demo"));
+    const empty = await home.run(["log", "demo"]);
+    expect(empty).toMatchObject({ code: 0, stdout: "" });
+    expect(empty.stderr).toContain("nothing was said in demo yet");
+    const sent = await home.run(["send", "demo", "one", "--wait"]);
+    expect(sent).toMatchObject({ code: 0, stdout: "You said: one\n" });
+    const whole = "> one\nYou said: one\n= the run is done\n";
+    expect(await home.run(["log", "demo"])).toMatchObject({ code: 0, stdout: whole });
+    const last = await home.run(["log", "demo", "--limit", "1"]);
+    expect(last.stdout).toBe("= the run is done\n");
+
+    const following = home.start(["log", "demo", "--follow", "--limit", "2"]);
+    await following.until(({ stdout }) => /the run is done/.exec(stdout) ?? undefined);
+    await first.running.stop("SIGKILL");
+    await StartedMachine.start(home);
+    expect(await home.run(["send", "demo", "two", "--wait"])).toMatchObject({ code: 0 });
+    await following.until(({ stdout }) => /You said: two\n= the run/.exec(stdout) ?? undefined);
+    expect(await following.stop("SIGINT")).toBe(0);
+    expect(following.stdout).toMatch(
+      /^You said: one\n= the run is done\n> two\n[^>]*You said: two\n= the run is done\n$/,
+    );
+  },
+);
+
+test(
+  "[UP8] approve lists what a coding agent asks beside its session's name, and answers it",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const machine = await StartedMachine.start(home);
+    await machine.make("demo", home.path("demo"));
+    const sending = home.start(["send", "demo", "note buy milk", "--wait"]);
+    const id = await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    const ps = await home.run(["ps"]);
+    expect(ps.stdout).toContain("1 to answer");
+    const list = await home.run(["approve"]);
+    expect(list.code).toBe(0);
+    expect(list.stdout).toMatch(new RegExp(`^${id}  session demo, until`));
+    expect(list.stdout).toContain("buy milk");
+    expect(list.stderr).toContain(`lichen approve ${id}`);
+    const json = JSON.parse((await home.run(["approve", "--json"])).stdout) as unknown;
+    expect(json).toMatchObject([{ session: "demo", approval: { approvalId: id } }]);
+    const always = await home.run(["approve", id, "--always"]);
+    expect(always.code).toBe(2);
+    expect(always.stderr).toContain("nothing is suggested");
+    expect((await home.run(["approve", id, "--always", "--deny"])).code).toBe(2);
+    expect(await home.run(["approve", id])).toMatchObject({ code: 0 });
+    expect((await sending.ended).code).toBe(0);
+    expect(await readFile(home.path("demo/notes.txt"), "utf8")).toBe("buy milk\n");
+    const late = await home.run(["approve", id]);
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain(`${id} waits for nobody`);
+
+    const other = home.start(["send", "demo", "note buy bread", "--wait"]);
+    const second = await other.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    expect(await home.run(["approve", second, "--deny"])).toMatchObject({ code: 0 });
+    await other.ended;
+    expect(other.stdout).toBe("Then not.\n");
+    expect(await readFile(home.path("demo/notes.txt"), "utf8")).toBe("buy milk\n");
+  },
+);
+
+test(
+  "[UP10] cancel ends the turn of a session of the machine, with what it asked",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const machine = await StartedMachine.start(home);
+    await machine.make("demo", home.path("demo"));
+    const sending = home.start(["send", "demo", "note never", "--wait"]);
+    const id = await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    expect(await home.run(["cancel", "demo"])).toMatchObject({ code: 0 });
+    expect((await sending.ended).code).toBe(1);
+    expect((await home.run(["approve", id])).code).toBe(1);
+    const idle = await home.run(["cancel", "demo"]);
+    expect(idle.stderr).toContain("nothing runs in session demo");
+  },
+);

@@ -1,0 +1,104 @@
+// A newcomer at the command line with the real coding agents: pi and Claude Code, each asking a provider of the tests' own.
+
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { type Script, type ScriptedProvider, startScriptedProvider } from "@lichen/engine/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { StartedMachine } from "./machine.ts";
+import { Home, repository } from "./process.ts";
+
+// Many processes, on a computer that may be busy.
+const slow = { timeout: 300_000 };
+
+async function providerOf(script: Script): Promise<ScriptedProvider> {
+  const provider = await startScriptedProvider({ script, rules: "none" });
+  onTestFinished(() => provider.close());
+  return provider;
+}
+
+/** What both harnesses find in a newcomer's home, and the variables of their shell. */
+async function furnished(home: Home, url: string): Promise<Record<string, string>> {
+  const model = { id: "scripted-1", contextWindow: 100_000, maxTokens: 8_000 };
+  const scripted = { baseUrl: url, api: "anthropic-messages", apiKey: "made-up", models: [model] };
+  const settings = { defaultProvider: "scripted", defaultModel: "scripted-1" };
+  await mkdir(home.path(".pi/agent"), { recursive: true });
+  await mkdir(home.path("work"));
+  await writeFile(home.path(".pi/agent/models.json"), JSON.stringify({ providers: { scripted } }));
+  await writeFile(home.path(".pi/agent/settings.json"), JSON.stringify(settings));
+  return {
+    PATH: [join(repository, "test/harnesses/node_modules/.bin"), process.env["PATH"]].join(
+      delimiter,
+    ),
+    PI_OFFLINE: "1",
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: "sk-made-up-for-tests",
+    DISABLE_TELEMETRY: "1",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  };
+}
+
+test(
+  "[UP15] up, new, send and log work with pi as a newcomer types them; a host killed in mid-turn answers once after its next start",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const provider = await providerOf([
+      "Hello, newcomer.",
+      { parts: [{ text: "half an ans" }, { gate: "killed" }, { text: "wer" }] },
+      "The whole answer.",
+    ]);
+    const env = await furnished(home, provider.url);
+    const cwd = home.path("work");
+    const first = await StartedMachine.start(home, [], { env });
+    const made = await home.run(["new", "demo", ".", "--harness", "pi"], { cwd });
+    expect(made).toMatchObject({ code: 0, stdout: "demo\n" });
+    const sent = await home.run(["send", "demo", "Who am I?", "--wait"], { cwd });
+    expect(sent).toMatchObject({ code: 0, stdout: "Hello, newcomer.\n" });
+    const log = await home.run(["log", "demo"], { cwd });
+    expect(log.stdout).toBe("> Who am I?\nHello, newcomer.\n= the run is done\n");
+
+    const kept = await home.run(["send", "demo", "And now?"], { cwd });
+    expect(kept.stdout).toMatch(/^cmd_\w+\n$/);
+    await provider.reached("killed");
+    await first.running.stop("SIGKILL");
+    await StartedMachine.start(home, [], { env });
+    const following = home.start(["log", "demo", "--follow"], { cwd });
+    await following.until(({ stdout }) => /The whole answer\.\n= /.exec(stdout) ?? undefined);
+    await following.stop("SIGINT");
+    expect(following.stdout.match(/^> And now\?$/gm)).toHaveLength(1);
+    expect(following.stdout.match(/The whole answer\./g)).toHaveLength(1);
+    expect((await home.run(["ps"])).stdout).toMatch(
+      /^demo  pi  idle  ~\/work  now  The whole answer\.\n$/,
+    );
+  },
+);
+
+test(
+  "[UP16] a tool of Claude Code runs once a person allowed it from another terminal, who sees the rule that always would make",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const touch = (file: string) => ({
+      parts: [
+        { call: { name: "Bash", input: { command: `touch ${file}`, description: "A test" } } },
+      ],
+    });
+    const provider = await providerOf([touch("one.txt"), "Made."]);
+    const env = await furnished(home, provider.url);
+    await StartedMachine.start(home, [], { env });
+    const cwd = home.path("work");
+    const made = await home.run(["new", "site", ".", "--harness", "claude"], { cwd });
+    expect(made.code).toBe(0);
+    const sending = home.start(["send", "site", "Make it", "--wait"], { cwd });
+    const id = await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    const list = await home.run(["approve"], { cwd });
+    expect(list.stdout).toContain("touch one.txt");
+    expect(list.stdout).toMatch(/always would allow: Bash\(touch one\.txt.*\), /);
+    expect(existsSync(home.path("work/one.txt"))).toBe(false);
+    expect(await home.run(["approve", id, "--always"], { cwd })).toMatchObject({ code: 0 });
+    expect((await sending.ended).code).toBe(0);
+    expect(sending.stdout).toBe("Made.\n");
+    expect(existsSync(home.path("work/one.txt"))).toBe(true);
+  },
+);

@@ -1,0 +1,133 @@
+// What a session of the agent can be set to: its model, its level of reasoning, its mode; and how it is set.
+
+import { methods } from "@agentclientprotocol/sdk";
+import type { ModelCatalogue, Run } from "@lichen/runtime";
+import { Fault, Reasoning } from "@lichen/wire";
+import { diagnosticOf } from "../model/diagnostic.ts";
+import { errorOf, type Link } from "./link.ts";
+import { type Modes, type Offered, offeredOf, type OpenedSession, type Update } from "./wire.ts";
+
+type Settings = Pick<ReturnType<Run["settings"]>, "model" | "reasoning">;
+
+export class Choices {
+  #offered: readonly Offered[] = [];
+  #models: Offered | undefined;
+  #modes: Modes | undefined;
+
+  opened({ offered, models, modes }: OpenedSession): void {
+    this.#offered = offered;
+    this.#models = models;
+    this.#modes = modes;
+  }
+
+  heard(update: Update): void {
+    if (update.sessionUpdate === "config_option_update")
+      this.#offered = offeredOf(update.configOptions);
+    if (update.sessionUpdate === "current_mode_update" && this.#modes)
+      this.#modes = { ...this.#modes, current: update.currentModeId };
+  }
+
+  get modes(): Modes | undefined {
+    return this.#modes;
+  }
+
+  /** The model that answers now, where the agent tells. */
+  get model(): string | undefined {
+    return this.#model?.current;
+  }
+
+  /** Empty before the agent has begun for the first time. */
+  catalogue(): ModelCatalogue {
+    const level = this.#level;
+    const levels = level ? level.values.flatMap(({ value }) => levelOf(value)) : [];
+    const models = (this.#model?.values ?? []).map(({ value, name }) => ({
+      ...{ model: value, name, reasoning: levels, isReady: true },
+    }));
+    const [reasoning] = level ? levelOf(level.current) : [];
+    return {
+      models,
+      ...(this.#model ? { default: this.#model.current } : {}),
+      ...(reasoning ? { reasoning } : {}),
+    };
+  }
+
+  /** Refuses a model that the agent does not offer, as far as that is known. */
+  check({ model }: Settings): void {
+    const values = this.#model?.values;
+    if (model === undefined || !values || values.some((it) => it.value === model)) return;
+    const some = values.slice(0, 12).map((it) => it.value);
+    throw new Fault(
+      "invalid",
+      `model: this agent offers no ${model}. It offers: ${some.join(", ") || "none"}.`,
+    );
+  }
+
+  /** Sets the agent's session to what ours is set to. Throws a Fault where it cannot be. */
+  async apply(link: Link, sessionId: string, { model, reasoning }: Settings): Promise<void> {
+    if (model !== undefined && model !== this.model) {
+      if (!this.#model)
+        throw new Fault(
+          "invalid",
+          `This agent offers no choice of models: set it to ${model} in its own settings, and clear the session's model.`,
+        );
+      this.check({ model });
+      await this.#set(link, sessionId, this.#model, model);
+    }
+    const level = this.#level;
+    const isOffered = level?.values.some((it) => it.value === reasoning) === true;
+    if (level && isOffered && reasoning !== undefined && reasoning !== level.current)
+      await this.#set(link, sessionId, level, reasoning);
+  }
+
+  /** Puts the agent into one of its modes. */
+  async setMode(link: Link, sessionId: string, modeId: string): Promise<void> {
+    const modes = this.#modes;
+    if (!modes?.available.some((it) => it.id === modeId)) {
+      const some = modes?.available.map((it) => it.id).join(", ") ?? "none";
+      throw new Fault("invalid", `mode: this agent has no mode ${modeId}. It has: ${some}.`);
+    }
+    await told(link, methods.agent.session.setMode, { sessionId, modeId });
+    this.#modes = { ...modes, current: modeId };
+  }
+
+  get #model(): Offered | undefined {
+    return this.#offered.find((it) => it.category === "model" || it.id === "model") ?? this.#models;
+  }
+
+  get #level(): Offered | undefined {
+    return this.#offered.find((it) => it.category === "thought_level");
+  }
+
+  async #set(link: Link, sessionId: string, option: Offered, value: string): Promise<void> {
+    if (option === this.#models) {
+      await told(link, "session/set_model", { sessionId, modelId: value });
+      this.#models = { ...option, current: value };
+      return;
+    }
+    const params = { sessionId, configId: option.id, value };
+    const answer = await told(link, methods.agent.session.setConfigOption, params);
+    const now =
+      typeof answer === "object" && answer !== null && "configOptions" in answer
+        ? offeredOf(answer.configOptions)
+        : [];
+    this.#offered =
+      now.length > 0
+        ? now
+        : this.#offered.map((it) => (it === option ? { ...it, current: value } : it));
+  }
+}
+
+async function told(link: Link, method: string, params: object): Promise<unknown> {
+  try {
+    return await link.request(method, params);
+  } catch (error) {
+    throw new Fault("unavailable", `The agent refused: ${diagnosticOf(errorOf(error).message)}`, {
+      cause: error,
+    });
+  }
+}
+
+function levelOf(value: string): Reasoning[] {
+  const parsed = Reasoning.safeParse(value);
+  return parsed.success ? [parsed.data] : [];
+}

@@ -1,0 +1,79 @@
+// The message that the agent is saying: its texts and thoughts, gathered from their pieces until something else follows.
+
+import type { Draft, Run } from "@lichen/runtime";
+import type { AssistantBlock, EntryData, Json } from "@lichen/wire";
+import { textOfBlock } from "./call-text.ts";
+import type { ChunkUpdate } from "./wire.ts";
+
+interface Piece {
+  readonly type: "text" | "thinking";
+  text: string;
+}
+
+export class Message {
+  readonly #sessionId: () => string;
+  #pieces: Piece[] = [];
+  #messageId: string | undefined;
+
+  constructor(sessionId: () => string) {
+    this.#sessionId = sessionId;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pieces.length === 0;
+  }
+
+  /** Whether a piece belongs to another message than the pieces so far. */
+  isOther({ messageId }: ChunkUpdate): boolean {
+    return !!messageId && this.#messageId !== undefined && this.#messageId !== messageId;
+  }
+
+  add(update: ChunkUpdate): void {
+    const text = textOfBlock(update.content);
+    if (text === "") return;
+    const type = update.sessionUpdate === "agent_thought_chunk" ? "thinking" : "text";
+    this.#messageId = update.messageId ?? this.#messageId;
+    const last = this.#pieces.at(-1);
+    if (last?.type === type) last.text += text;
+    else this.#pieces.push({ type, text });
+  }
+
+  /** What streams now. */
+  partial(): Parameters<Run["partial"]>[0] {
+    const of = (type: Piece["type"]): string =>
+      this.#pieces.map((it) => (it.type === type ? it.text : "")).join("");
+    const text = of("text");
+    const thinking = of("thinking");
+    return { ...(text ? { text } : {}), ...(thinking ? { thinking } : {}) };
+  }
+
+  /** Ends the message: its lines, each whole, and the blocks of its entry. */
+  take(): { readonly lines: Draft[]; readonly content: AssistantBlock[] } {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    this.#messageId = undefined;
+    return {
+      lines: pieces.map(({ type, text }) => lineOf(this.#wholeLine(type, text))),
+      content: pieces.map(({ type, text }) => ({ type, text })),
+    };
+  }
+
+  #wholeLine(type: Piece["type"], text: string): Json {
+    const sessionUpdate = type === "thinking" ? "agent_thought_chunk" : "agent_message_chunk";
+    return {
+      jsonrpc: "2.0",
+      method: "session/update",
+      params: {
+        sessionId: this.#sessionId(),
+        update: { sessionUpdate, content: { type: "text", text } },
+      },
+    };
+  }
+}
+
+/** A line of the agent's, for the log. */
+export function lineOf(line: Json): Extract<Draft, { kind: "harness.line" }> {
+  return { kind: "harness.line", data: { harness: "acp", line } };
+}
+
+export type AssistantStop = EntryData["message.assistant"]["stop"];

@@ -1,0 +1,81 @@
+// What the agent may ask of its client: permissions, forms, files of its directory, terminals in it. Whatever else it
+// asks is answered with an error that says so.
+
+import { type ClientApp, methods, RequestError } from "@agentclientprotocol/sdk";
+import { Fault } from "@lichen/wire";
+import type { AskRequest, Asks } from "./asks.ts";
+import type { AgentFiles } from "./host/files.ts";
+import type { Terminals } from "./host/terminals.ts";
+import type { Turn } from "./turn.ts";
+
+export interface Served {
+  readonly asks: Asks;
+  readonly files: AgentFiles;
+  readonly terminals: Terminals;
+  /** The turn that a request belongs to; one that belongs to none opens one. */
+  turn(): Promise<Turn>;
+  /** Settles when all that the agent said so far is durable. */
+  durable(): Promise<void>;
+  /** A name for a request, unlike that of any other process's. */
+  promptName(requestId: unknown): string;
+}
+
+/** Adds what answers the agent's requests. */
+export function serving(it: Served): (app: ClientApp) => ClientApp {
+  const how = (context: { requestId: unknown; signal: AbortSignal }): AskRequest => ({
+    prompt: it.promptName(context.requestId),
+    signal: context.signal,
+  });
+  return (app) =>
+    app
+      .onRequest(methods.client.session.requestPermission, (context) =>
+        inWords(async () => it.asks.permission(await it.turn(), context.params, how(context))),
+      )
+      .onRequest(methods.client.elicitation.create, (context) =>
+        inWords(async () => it.asks.form(await it.turn(), context.params, how(context))),
+      )
+      .onRequest(methods.client.fs.readTextFile, ({ params: { path, line, limit } }) =>
+        inWords(async () => ({ content: await it.files.read(path, line, limit) })),
+      )
+      .onRequest(methods.client.fs.writeTextFile, ({ params }) =>
+        inWords(async () => {
+          await it.durable();
+          await it.files.write(params.path, params.content);
+          return {};
+        }),
+      )
+      .onRequest(methods.client.terminal.create, ({ params }) =>
+        inWords(async () => {
+          await it.durable();
+          return { terminalId: await it.terminals.create(params) };
+        }),
+      )
+      .onRequest(methods.client.terminal.output, ({ params }) =>
+        inWords(async () => it.terminals.output(params.terminalId)),
+      )
+      .onRequest(methods.client.terminal.waitForExit, ({ params }) =>
+        inWords(() => it.terminals.exited(params.terminalId)),
+      )
+      .onRequest(methods.client.terminal.kill, ({ params }) =>
+        inWords(async () => {
+          await it.terminals.kill(params.terminalId);
+          return {};
+        }),
+      )
+      .onRequest(methods.client.terminal.release, ({ params }) =>
+        inWords(async () => {
+          await it.terminals.release(params.terminalId);
+          return {};
+        }),
+      );
+}
+
+/** A refusal becomes an error of the protocol that an agent can read to its model. */
+async function inWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!Fault.is(error)) throw error;
+    throw new RequestError(-32_602, error.message, { code: error.code });
+  }
+}

@@ -1,0 +1,195 @@
+// What Claude Code waits for a person about: permissions and questions of one run.
+//
+//   CC10  Each is answered once at most: what was withdrawn, by either side, is never answered.
+//   CC11  Auto-approve allows tools, also those that wait when it is switched on; it never answers a question.
+
+import type { Call, Question, Run } from "@lichen/runtime";
+import type { Json, JsonObject } from "@lichen/wire";
+import type { Calls } from "./calls.ts";
+import type { PermissionRequest } from "./line.ts";
+import { responseLine } from "./outgoing.ts";
+import { allowed, answersOf, denied, offered, questionTool } from "./permission.ts";
+
+interface AskContext {
+  readonly calls: Calls;
+  write(line: JsonObject): Promise<void>;
+  isAutoApproving(): boolean;
+  isTrusted(): boolean;
+  report(error: unknown): void;
+}
+
+interface Open {
+  readonly request: PermissionRequest;
+  /** Names of its approvals: a question that was allowed without an answer is asked again. */
+  key: string;
+}
+
+export class Asks {
+  readonly #run: Run;
+  readonly #it: AskContext;
+  readonly #open = new Map<string, Open>();
+  /** Calls whose permission was waited for when the process ended. */
+  readonly #lost = new Set<string>();
+
+  constructor(run: Run, it: AskContext) {
+    this.#run = run;
+    this.#it = it;
+  }
+
+  get isWaiting(): boolean {
+    return this.#open.size > 0;
+  }
+
+  ask(request: PermissionRequest): void {
+    if (request.tool !== questionTool && this.#it.isAutoApproving()) {
+      this.#allow(request, allowed(request, {}, []));
+      return;
+    }
+    this.#it.calls.asked(request.callId);
+    const open: Open = { request, key: `prompt/${request.id}` };
+    this.#open.set(request.id, open);
+    this.#wait(open).catch((error: unknown) => {
+      // The run was stopped, or its approval could not be written: both stop the run.
+      if (!this.#run.signal.aborted) this.#it.report(error);
+    });
+  }
+
+  async #wait(open: Open): Promise<void> {
+    const { request } = open;
+    const call = this.#it.calls.of(request.callId);
+    const isQuestion = request.tool === questionTool;
+    const suggestions = isQuestion ? [] : offered(request, this.#it.isTrusted());
+    const questions = isQuestion ? questionsOf(request.input) : [];
+    for (let round = 1; ; round++) {
+      const answer = await this.#run.ask(
+        questionOf(open, { call, suggestions, questions: isQuestion ? questions : undefined }),
+      );
+      if (this.#open.get(request.id) !== open) return;
+      const answers = isQuestion ? answersOf(answer, questions) : undefined;
+      if (isQuestion && answer.outcome === "allowed" && !answers) {
+        // Allowed without a word it would read as "did not answer".
+        open.key = `prompt/${request.id}/${round + 1}`;
+        continue;
+      }
+      this.#open.delete(request.id);
+      if (answer.outcome === "allowed") {
+        const given = { ...answer, ...(answers ? { answers } : {}) };
+        this.#allow(request, allowed(request, given, suggestions), answer.input);
+      } else {
+        this.#it.calls.deny(request.callId);
+        this.#tell(request.id, denied(answer));
+      }
+      return;
+    }
+  }
+
+  /** Claude Code hears that it may once the call's intent is durable. */
+  #allow(request: PermissionRequest, response: JsonObject, input = request.input): void {
+    this.#it.calls.allow(request.callId, input).then(
+      // A run that is stopped by then may have no intent in the log.
+      () => !this.#run.signal.aborted && this.#tell(request.id, response),
+      (error: unknown) => this.#it.report(error),
+    );
+  }
+
+  /** Claude Code needs no answer any more. */
+  cancel(id: string): void {
+    this.#withdraw(id, "Claude Code withdrew it");
+  }
+
+  /** A call has its outcome: what it asked was decided elsewhere. */
+  callEnded(callId: string): void {
+    for (const { request } of this.#open.values())
+      if (request.callId === callId) this.#withdraw(request.id, "the call ended");
+  }
+
+  /** Auto-approve was switched on: tools that wait are allowed. */
+  approveWaiting(): void {
+    for (const { request } of this.#open.values()) {
+      if (request.tool === questionTool) continue;
+      this.#withdraw(request.id, "auto-approve was switched on");
+      this.#allow(request, allowed(request, {}, []));
+    }
+  }
+
+  /** The run is cancelled: all that waits is denied, and the turn is to stop. */
+  async interrupt(): Promise<void> {
+    for (const { request } of [...this.#open.values()]) {
+      this.#open.delete(request.id);
+      this.#it.calls.deny(request.callId);
+      const response = {
+        behavior: "deny",
+        message: "The user stopped this turn.",
+        interrupt: true,
+      };
+      await this.#it.write(responseLine(request.id, response));
+    }
+  }
+
+  /** Nobody is there to be answered any more. */
+  async withdrawAll(reason: string): Promise<void> {
+    for (const { request, key } of [...this.#open.values()]) {
+      this.#open.delete(request.id);
+      if (request.callId !== undefined) this.#lost.add(request.callId);
+      await this.#run.withdrawQuestion(key, reason);
+    }
+  }
+
+  /** Whether the call's permission was never given, because the process that asked for it ended. */
+  wasLost(callId: string): boolean {
+    return this.#lost.has(callId);
+  }
+
+  /** The run is over: whatever is decided now is told to nobody. */
+  forget(): void {
+    this.#open.clear();
+  }
+
+  /** Withdraws what an earlier process left: what it asked under these ids. */
+  async withdrawLeft(ids: readonly string[], reason: string): Promise<void> {
+    for (const id of ids)
+      for (const key of [`prompt/${id}`, `prompt/${id}/2`, `prompt/${id}/3`])
+        await this.#run.withdrawQuestion(key, reason);
+  }
+
+  #withdraw(id: string, reason: string): void {
+    const open = this.#open.get(id);
+    if (!open) return;
+    this.#open.delete(id);
+    this.#run.withdrawQuestion(open.key, reason).catch((error: unknown) => {
+      if (!this.#run.signal.aborted) this.#it.report(error);
+    });
+  }
+
+  #tell(id: string, response: JsonObject): void {
+    this.#it.write(responseLine(id, response)).catch(() => {
+      // The process is gone: its end says so, and what was to be done is decided anew.
+    });
+  }
+}
+
+function questionOf(
+  { request, key }: Open,
+  asked: {
+    readonly call: Pick<Call, "assistant" | "index"> | undefined;
+    readonly suggestions: JsonObject[];
+    readonly questions: Json[] | undefined;
+  },
+): Question {
+  const { call, suggestions, questions } = asked;
+  return {
+    key,
+    prompt: request.id,
+    kind: questions ? "question" : "tool",
+    tool: request.tool,
+    ...(call ? { assistant: call.assistant, index: call.index } : {}),
+    ...(request.description === undefined ? {} : { description: request.description }),
+    ...(questions ? { questions } : { input: request.input, check: (input: JsonObject) => input }),
+    ...(suggestions.length > 0 ? { suggestions } : {}),
+  };
+}
+
+function questionsOf(input: JsonObject): Json[] {
+  const questions = input["questions"];
+  return Array.isArray(questions) ? questions : [];
+}

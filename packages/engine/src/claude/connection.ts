@@ -1,0 +1,307 @@
+// The connection to one Claude Code: its process, its lines, and the run that they belong to.
+//
+//   CC3  Whatever it says belongs to the run in hand; what it begins by itself opens one, and nothing waits unheard.
+//   CC4  A message is written once it is durable that it may be, and never twice in a process that knows it.
+
+import type { Connection, EngineHost, EngineSession, Result, Run, Work } from "@lichen/runtime";
+import { Fault, type JsonObject } from "@lichen/wire";
+import type { HarnessOptions } from "../harness/port.ts";
+import type { HarnessProcess } from "../harness/process.ts";
+import { type Gone, type HarnessStart, Supervisor } from "../harness/supervisor.ts";
+import { ClaudeRun, type Refusal, type RunHouse } from "./claude-run.ts";
+import { Control } from "./control.ts";
+import { type Greeting, greetingOf, modelOf, noGreeting } from "./greeting.ts";
+import { type ClaudeLine, type DurableLine, readLine, type TurnResult } from "./line.ts";
+import { argumentsOf, unknownLine } from "./outgoing.ts";
+import type { ClaudePlace } from "./place.ts";
+import { lineDraft, Turn } from "./turn.ts";
+
+const againMs = 50;
+
+export class ClaudeConnection implements Connection {
+  readonly stays = true;
+  readonly supervisor: Supervisor;
+  readonly #options: HarnessOptions;
+  readonly #place: ClaudePlace;
+  readonly #host: EngineHost;
+  readonly #control: Control;
+  #greeting: Greeting = noGreeting;
+  #turn: Turn | undefined;
+  #lines: DurableLine[] = [];
+  #pumping: Promise<void> | undefined;
+  #isOutsideAsked = false;
+  #isInTurn = false;
+  /** Of the process: whether it may skip permissions, and whether it does so now. */
+  #skips = { may: false, does: false };
+  #model = "default";
+  #isTrusted = false;
+  #isLost = false;
+  /** The highest running total of costs that was seen; none where an earlier process had it. */
+  #costMark: number | undefined;
+
+  constructor(
+    session: EngineSession,
+    host: EngineHost,
+    options: HarnessOptions,
+    place: ClaudePlace,
+  ) {
+    this.#options = options;
+    this.#place = place;
+    this.#host = host;
+    this.#control = new Control(options.clock);
+    this.supervisor = new Supervisor({
+      ...{ session, host, options, processes: place.processes },
+      driver: {
+        start: () => this.#start(),
+        greet: (process) => this.#greet(process),
+        line: (value) => this.#hear(readLine(value)),
+        ended: (gone) => this.#ended(gone),
+        isBusy: () => this.#turn !== undefined || this.#isInTurn || this.#lines.length > 0,
+      },
+    });
+  }
+
+  get #house(): RunHouse {
+    return {
+      place: this.#place,
+      supervisor: this.supervisor,
+      control: this.#control,
+      clock: this.#options.clock,
+      report: this.#options.report,
+      conversation: () => this.#conversation(),
+      ready: (run) => this.#ready(run),
+      hasLines: () => this.#lines.length > 0,
+      isInTurn: () => this.#isInTurn,
+      deliver: () => this.#pump(),
+      takeOver: () => {
+        this.#isOutsideAsked = false;
+      },
+    };
+  }
+
+  get greeting(): Greeting {
+    return this.#greeting;
+  }
+
+  async close(): Promise<void> {
+    await this.supervisor.close();
+  }
+
+  async run(work: Work, run: Run): Promise<Result> {
+    const turn = new Turn(run, {
+      write: (line) => this.#write(line),
+      isAutoApproving: () => this.#options.settings().autoApprove,
+      isTrusted: () => this.#isTrusted,
+      after: (ms, wake) => this.#options.clock.after(ms, wake),
+      report: this.#options.report,
+      costOf: (result) => this.#costOf(result),
+    });
+    this.#turn = turn;
+    try {
+      return await new ClaudeRun(work, turn, this.#house).execute();
+    } finally {
+      await turn.calls.settled();
+      // Lines that are on their way into the run's log come there before it settles.
+      while (this.#pumping) await this.#pumping;
+      turn.close();
+      this.#turn = undefined;
+      this.supervisor.touch();
+      this.#pump();
+    }
+  }
+
+  /** Settings have changed: the process does as they say before this settles. */
+  async settingsChanged(): Promise<void> {
+    this.supervisor.settingsChanged();
+    const { autoApprove } = this.#options.settings();
+    if (autoApprove) this.#turn?.asks.approveWaiting();
+    // One that starts was told of what held before.
+    if (this.supervisor.state === "starting") await this.supervisor.ensure().catch(() => {});
+    const { process } = this.supervisor;
+    if (!process || !this.#skips.may || this.#skips.does === autoApprove) return;
+    try {
+      await this.#setMode(process, autoApprove);
+    } catch (error) {
+      this.#options.report(error);
+      // Allowing is done from here too; what still allows by itself may not go on.
+      if (!autoApprove) await this.supervisor.restart().catch(this.#options.report);
+    }
+  }
+
+  /** A process that has the session's model; or why there is none. */
+  async #ready(run: Run): Promise<HarnessProcess | Refusal> {
+    try {
+      const process = await this.#ensure();
+      const model = modelOf(run.settings().model);
+      if (model !== this.#model) {
+        await this.#control.ask(process, { subtype: "set_model", model });
+        this.#model = model;
+      }
+      return process;
+    } catch (error) {
+      const diagnostic = error instanceof Error ? error.message : String(error);
+      return { terminal: "failed", diagnostic, retryable: Fault.is(error) && error.retryable };
+    }
+  }
+
+  async #ensure(): Promise<HarnessProcess> {
+    // A new conversation has begun, which the process in hand knows nothing of.
+    if (this.#conversation() === undefined)
+      await this.supervisor.finish("a new conversation began");
+    try {
+      return await this.supervisor.ensure();
+    } catch (error) {
+      if (!this.#isLost) throw error;
+      throw new Fault(
+        "unavailable",
+        `Claude Code does not find conversation ${this.#conversation()} in ${this.#options.dir}: it belongs to another folder, or its transcript is gone. Begin a new conversation, or adopt it in its own folder.`,
+        { cause: error, retryable: false },
+      );
+    }
+  }
+
+  #conversation(): string | undefined {
+    return this.#host.harness().conversation?.id;
+  }
+
+  async #name(conversation: string): Promise<void> {
+    await this.#host.record([{ kind: "harness.conversation", data: { conversation } }]);
+  }
+
+  async #start(): Promise<HarnessStart> {
+    const { autoApprove } = this.#options.settings();
+    const known = this.#conversation();
+    const state = known === undefined ? "begun" : await this.#place.stateOf(known);
+    // Durable before anything is said under it.
+    if (state === "begun") await this.#name(this.#place.randomUuid());
+    const conversation = this.#conversation() ?? "";
+    const isNew = state !== "said";
+    this.#isTrusted = await this.#place.isTrusted();
+    this.#skips = { may: autoApprove, does: autoApprove };
+    this.#model = "default";
+    this.#isInTurn = false;
+    this.#isLost = false;
+    this.#costMark = isNew ? 0 : undefined;
+    const args = argumentsOf({ autoApprove, conversation, isNew });
+    return this.#place.isRoot ? { args, env: { IS_SANDBOX: "1" } } : { args };
+  }
+
+  async #greet(process: HarnessProcess): Promise<void> {
+    process.onStderr((line) => {
+      if (line.includes("No conversation found")) this.#isLost = true;
+    });
+    this.#greeting = greetingOf(await this.#control.ask(process, { subtype: "initialize" }));
+    const { autoApprove } = this.#options.settings();
+    if (this.#skips.does && !autoApprove) await this.#setMode(process, false);
+  }
+
+  async #setMode(process: HarnessProcess, skips: boolean): Promise<void> {
+    const mode = skips ? "bypassPermissions" : "default";
+    await this.#control.ask(process, { subtype: "set_permission_mode", mode });
+    this.#skips = { ...this.#skips, does: skips };
+  }
+
+  async #write(line: JsonObject): Promise<void> {
+    const { process } = this.supervisor;
+    if (!process) throw new Fault("unavailable", "Claude Code's process is gone.");
+    this.supervisor.touch();
+    await process.write(line);
+  }
+
+  #hear(line: ClaudeLine): void {
+    if (line.is === "noise") return;
+    if (line.is === "block") return this.#turn?.block();
+    if (line.is === "delta") return this.#turn?.delta(line.what, line.text);
+    if (line.is === "reply") return this.#control.reply(line);
+    if (line.is === "init") this.#isInTurn = true;
+    if (line.is === "result") this.#isInTurn = false;
+    if (this.#turn) this.supervisor.touch();
+    this.#lines.push(line);
+    this.#pump();
+  }
+
+  #pump(): void {
+    this.#pumping ??= this.#deliver()
+      .catch((error: unknown) => {
+        if (!this.#turn?.run.signal.aborted) this.#options.report(error);
+      })
+      .finally(() => {
+        this.#pumping = undefined;
+      });
+  }
+
+  async #deliver(): Promise<void> {
+    while (this.#lines.length > 0) {
+      const turn = this.#turn;
+      if (!turn && this.#lines.some(isWork)) {
+        if (this.#isOutsideAsked) return;
+        if (!(await this.#openOutside())) return;
+        continue;
+      }
+      const lines = this.#lines.splice(0);
+      await this.#named(lines);
+      if (turn) await turn.take(lines);
+      else await this.#keep(lines);
+    }
+  }
+
+  /** Opens a run for what it began by itself; false where one is about to be live, which takes that, or was a moment ago. */
+  async #openOutside(): Promise<boolean> {
+    this.#isOutsideAsked = true;
+    try {
+      await this.#host.outside({ source: "claude", text: "" });
+      return true;
+    } catch (error) {
+      this.#isOutsideAsked = false;
+      if (!Fault.is(error) || error.code !== "busy") throw error;
+      this.#options.clock.after(againMs, () => this.#pump());
+      return false;
+    }
+  }
+
+  /** Lines that belong to no run. */
+  async #keep(lines: readonly DurableLine[]): Promise<void> {
+    await this.#host.record(lines.map(({ raw }) => lineDraft(raw)));
+    for (const line of lines)
+      if (line.is === "requests")
+        await this.#write(unknownLine(line.id, line.subtype)).catch(() => {});
+  }
+
+  /** Claude Code goes on under another id: after a command of its own that clears the conversation. */
+  async #named(lines: readonly DurableLine[]): Promise<void> {
+    const init = lines.findLast((line) => line.is === "init");
+    const known = this.#conversation();
+    // Without one a new conversation has begun: what the former process still says belongs to none.
+    if (init?.is !== "init" || known === undefined || init.conversation === known) return;
+    await this.#name(init.conversation);
+  }
+
+  /** All that it said is durable before its end is told. */
+  async #ended(gone: Gone): Promise<void> {
+    this.#isInTurn = false;
+    this.#control.over(gone.reason);
+    // What it began by itself and nobody has taken over is kept as lines.
+    if (!this.#turn && this.#lines.some(isWork)) {
+      const lines = this.#lines.splice(0);
+      await this.#host.record(lines.map(({ raw }) => lineDraft(raw)));
+    }
+    while (this.#lines.length > 0) {
+      this.#pump();
+      await this.#pumping;
+      if (this.#turn?.run.signal.aborted) break;
+    }
+    this.#turn?.gone(gone);
+  }
+
+  #costOf({ totalCost }: TurnResult): number | undefined {
+    if (totalCost === undefined) return undefined;
+    const mark = this.#costMark;
+    this.#costMark = Math.max(mark ?? 0, totalCost);
+    return mark === undefined ? undefined : Math.max(0, totalCost - mark);
+  }
+}
+
+/** What it began by itself, where no run is in hand. A message of ours that comes back is none. */
+function isWork({ is }: DurableLine): boolean {
+  return is === "assistant" || is === "results" || is === "user" || is === "woken" || is === "asks";
+}

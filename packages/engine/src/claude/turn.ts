@@ -1,0 +1,293 @@
+// One run of Claude Code: what its lines mean to the log, and when it is at its end.
+//
+//   CC1  A line stands in the log together with the message that it means; no line is lost, none counts twice.
+//   CC2  The run ends with the result that follows the taking of every message that was written.
+
+import type { Draft, Run } from "@lichen/runtime";
+import type { EntryData, Json, JsonObject } from "@lichen/wire";
+import type { Gone } from "../harness/supervisor.ts";
+import { Asks } from "./asks.ts";
+import { Calls } from "./calls.ts";
+import type { Block, DurableLine, ToolResult, TurnResult } from "./line.ts";
+import { type Message, unknownLine, userLine } from "./outgoing.ts";
+import { labelOf } from "./tools.ts";
+
+export type TurnEnd =
+  | { readonly is: "result"; readonly result: TurnResult }
+  /** A message was known already, and starts no turn. */
+  | { readonly is: "known"; readonly uuid: string }
+  /** Nothing came of what woke it. */
+  | { readonly is: "quiet" }
+  | { readonly is: "gone"; readonly gone: Gone };
+
+export interface TurnContext {
+  write(line: JsonObject): Promise<void>;
+  isAutoApproving(): boolean;
+  isTrusted(): boolean;
+  after(ms: number, wake: () => void): () => void;
+  report(error: unknown): void;
+  /** What a result's running total has risen by, in US dollars. */
+  costOf(result: TurnResult): number | undefined;
+}
+
+/** A message that was written, and how far it came. */
+interface Said extends Message {
+  /** Results that came since Claude Code could have begun with it. */
+  results: number;
+  isTaken: boolean;
+}
+
+/** How long a message may lie there before it is written again; it is known by its uuid. */
+const patienceMs = 60_000;
+
+export class Turn {
+  readonly run: Run;
+  readonly asks: Asks;
+  readonly calls: Calls;
+  readonly #it: TurnContext;
+  readonly #said = new Map<string, Said>();
+  #end = Promise.withResolvers<TurnEnd>();
+  #result: TurnResult | undefined;
+  #hasBegun = false;
+  #isInTurn = false;
+  #speaking = 0;
+  #streamed = { text: "", thinking: "" };
+  #compaction: { automatic: boolean; tokensBefore: number } | undefined;
+  #cancelWait: (() => void) | undefined;
+
+  constructor(run: Run, it: TurnContext) {
+    this.run = run;
+    this.#it = it;
+    this.calls = new Calls(run, it);
+    this.asks = new Asks(run, { ...it, calls: this.calls });
+  }
+
+  /** From now on it can end. `isInTurn`: Claude Code is in a turn already, into which a message is taken. */
+  begin(isInTurn: boolean): Promise<TurnEnd> {
+    this.#end = Promise.withResolvers();
+    this.#hasBegun = isInTurn;
+    this.#isInTurn = isInTurn;
+    this.#result = undefined;
+    this.#said.clear();
+    return this.#end.promise;
+  }
+
+  /** Writes a message. It is part of the run from here on: no result before it is taken ends the run. */
+  async say(message: Message): Promise<void> {
+    this.#said.set(message.uuid, { ...message, results: 0, isTaken: false });
+    await this.#it.write(userLine(message));
+    this.#watch();
+  }
+
+  /** Does what makes a message, which may take a while: the run does not end meanwhile. */
+  async speak(work: () => Promise<void>): Promise<void> {
+    this.#speaking++;
+    try {
+      await work();
+    } finally {
+      this.#speaking--;
+      this.#mayEnd();
+    }
+  }
+
+  /** Without a message of its own: it ends by itself where nothing follows. */
+  follow(): void {
+    this.#watch();
+  }
+
+  /** A new block of a message begins. */
+  block(): void {
+    this.#streamed = { text: "", thinking: "" };
+  }
+
+  delta(what: "text" | "thinking", text: string): void {
+    this.#streamed[what] += text;
+    this.run.partial({ [what]: this.#streamed[what] });
+  }
+
+  gone(gone: Gone): void {
+    this.#end.resolve({ is: "gone", gone });
+  }
+
+  close(): void {
+    this.#cancelWait?.();
+    this.calls.close();
+    this.asks.forget();
+  }
+
+  /** Writes what the lines mean, and acts on them once that is durable. */
+  async take(lines: readonly DurableLine[]): Promise<void> {
+    const drafts: Draft[] = [];
+    const then: ((ids: readonly string[]) => void)[] = [];
+    for (const line of lines) {
+      drafts.push({ kind: "harness.line", data: { harness: "claude", line: line.raw } });
+      const follows = this.#meaning(line, drafts);
+      if (follows) then.push(follows);
+    }
+    const entries = await this.run.append(drafts);
+    const ids = entries.map(({ id }) => id);
+    for (const act of then) act(ids);
+  }
+
+  /** Adds the drafts that a line means besides itself; answers what follows once they are durable. */
+  #meaning(line: DurableLine, drafts: Draft[]): ((ids: readonly string[]) => void) | undefined {
+    switch (line.is) {
+      case "init":
+        return () => this.#begins();
+      case "assistant":
+        return this.#says(line, drafts);
+      case "results":
+        drafts.push(...this.calls.unmade(line.results));
+        return () => this.#outcomes(line.results);
+      case "replayed":
+        return () => this.#taken(line.uuid);
+      case "asks":
+        return () => this.asks.ask(line.request);
+      case "cancels":
+        return () => this.asks.cancel(line.id);
+      case "requests":
+        return () => this.#refuse(line.id, line.subtype);
+      case "compacted":
+        this.#compaction = line;
+        return undefined;
+      case "user":
+        this.#summary(line.text, drafts);
+        return undefined;
+      case "result":
+        return () => this.#ends(line.result);
+      case "woken":
+      case "aside":
+      case "other":
+        return undefined;
+    }
+  }
+
+  #says(line: DurableLine & { is: "assistant" }, drafts: Draft[]) {
+    const calls = line.blocks.filter((block) => block.type === "call");
+    if (line.blocks.length === 0) return undefined;
+    const at = drafts.length;
+    drafts.push({
+      kind: "message.assistant",
+      data: {
+        content: contentOf(line.blocks),
+        api: "claude-code",
+        stop: calls.length > 0 ? "calls" : "stop",
+        ...(line.model === undefined ? {} : { provider: "anthropic", model: line.model }),
+      },
+    });
+    return (ids: readonly string[]) => {
+      const assistant = ids[at] ?? "";
+      for (const [index, { id, name, input }] of calls.entries())
+        this.calls.open({ assistant, index, callId: id, name, input, label: labelOf(name) });
+    };
+  }
+
+  #outcomes(results: readonly ToolResult[]): void {
+    for (const result of results) {
+      this.calls.end(result);
+      this.asks.callEnded(result.id);
+    }
+  }
+
+  #begins(): void {
+    this.#hasBegun = true;
+    this.#isInTurn = true;
+    this.#result = undefined;
+    this.#cancelWait?.();
+  }
+
+  #taken(uuid: string): void {
+    const said = this.#said.get(uuid);
+    if (!said || said.isTaken) return;
+    said.isTaken = true;
+    this.#cancelWait?.();
+    // A turn is opened before a message of it is taken; one that is known from before comes back at once.
+    if (!this.#hasBegun) this.#end.resolve({ is: "known", uuid });
+    this.#mayEnd();
+  }
+
+  #ends(result: TurnResult): void {
+    this.#addUsage(result);
+    this.#isInTurn = false;
+    const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+    // A turn of its own that has taken all in is the run's.
+    if (!result.isOwn || waiting.length === 0) this.#result = result;
+    // Commands of Claude Code's own are never acknowledged, and what a hook refuses is not either.
+    const [first] = waiting;
+    if (first && !result.isOwn && (isCommand(first.text) ? first.results >= 0 : result.turns === 0))
+      first.isTaken = true;
+    for (const said of waiting) said.results++;
+    this.#mayEnd();
+    this.#watch();
+  }
+
+  #mayEnd(): void {
+    if (!this.#result || this.#speaking > 0) return;
+    if ([...this.#said.values()].some(({ isTaken }) => !isTaken)) return;
+    this.#cancelWait?.();
+    this.#end.resolve({ is: "result", result: this.#result });
+  }
+
+  /** While Claude Code does nothing about what was written, it is written again; it is known by its uuid. */
+  #watch(): void {
+    this.#cancelWait?.();
+    this.#cancelWait = this.#it.after(patienceMs, () => {
+      const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+      if (this.#said.size === 0 && !this.#hasBegun) return this.#end.resolve({ is: "quiet" });
+      // What waits for the end of a turn would come back at once, as if it were taken.
+      if (!this.#isInTurn)
+        for (const said of waiting) this.#it.write(userLine(said)).catch(() => {});
+      if (waiting.length > 0) this.#watch();
+    });
+  }
+
+  #addUsage(result: TurnResult): void {
+    const cost = this.#it.costOf(result);
+    const { input, output, cacheRead, cacheWrite } = result.usage;
+    if (input + output + cacheRead + cacheWrite === 0 && !cost) return;
+    this.run.addUsage({ ...result.usage, ...(cost === undefined ? {} : { cost }) });
+  }
+
+  #refuse(id: string, subtype: string): void {
+    this.#it.write(unknownLine(id, subtype)).catch(() => {
+      // The process is gone, and with it the question.
+    });
+  }
+
+  #summary(text: string, drafts: Draft[]): void {
+    const compaction = this.#compaction;
+    this.#compaction = undefined;
+    if (!compaction) return;
+    const { automatic, tokensBefore } = compaction;
+    drafts.push({ kind: "compaction", data: { summary: text, tokensBefore, automatic } });
+  }
+}
+
+export function isCommand(text: string): boolean {
+  return text.startsWith("/");
+}
+
+function contentOf(blocks: readonly Block[]): EntryData["message.assistant"]["content"] {
+  let index = 0;
+  return blocks.map((block) => {
+    switch (block.type) {
+      case "text":
+        return { type: "text", text: block.text };
+      case "thinking": {
+        const { text, signature } = block;
+        return { type: "thinking", text, ...(signature === undefined ? {} : { signature }) };
+      }
+      case "redacted":
+        return { type: "thinking", text: "", redacted: true };
+      case "call": {
+        const { id: callId, name, input } = block;
+        return { type: "call", index: index++, callId, name, input };
+      }
+    }
+  });
+}
+
+/** What a line of Claude Code is where no run is: kept as it is. */
+export function lineDraft(raw: Json) {
+  return { kind: "harness.line", data: { harness: "claude", line: raw } } as const;
+}

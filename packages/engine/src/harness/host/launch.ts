@@ -1,0 +1,210 @@
+// Starts a harness so that no host's death leaves one behind unknown.
+//
+//   HK1  A launcher waits for a line before it becomes the harness. It gets that line only after its process group is
+//        durable; where the host dies before, it sees the end of its input and goes.
+//   HK7  The harness has exactly the environment that was named, and the mark of its session.
+//   HK8  Its end waits for nobody: what it started and left is ended too, and an inherited stdout keeps nothing open.
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { Fault, type Json } from "@lichen/wire";
+import type { HarnessProcess, LaunchRequest, ProcessEnding, ProcessHost } from "../process.ts";
+import { endGroup, type GroupIdentity } from "./end-group.ts";
+import { Lines } from "./lines.ts";
+import { bootId, harnessMark, processInfo } from "./processes.ts";
+
+const launcher = ["sh", "-c", 'read -r _ && exec "$@"', "sh"];
+const keptStderr = 64 * 1024;
+/** How long the pipes of a process that is gone are read on: what it wrote last is in them by then. */
+const lastWordsMs = 500;
+const reportedNoise = 3;
+
+export const processHost: ProcessHost = { launch, endGroup };
+
+async function launch(request: LaunchRequest): Promise<HarnessProcess> {
+  const walled = request.wall?.([...launcher, ...request.argv]);
+  const [file = "", ...rest] = walled?.argv ?? [...launcher, ...request.argv];
+  const child = spawn(file, rest, {
+    cwd: request.dir,
+    env: { ...request.env, [harnessMark]: request.mark },
+    detached: true,
+    stdio: "pipe",
+  });
+  const launched = new LaunchedProcess(child, request, () => walled?.release());
+  try {
+    await launched.begin();
+    return launched;
+  } catch (error) {
+    await launched.kill();
+    throw error;
+  }
+}
+
+class LaunchedProcess implements HarnessProcess {
+  group: GroupIdentity = { group: 1, startedAt: "", boot: "" };
+  readonly ended: Promise<ProcessEnding>;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #request: LaunchRequest;
+  readonly #lines: Lines;
+  readonly #started = Promise.withResolvers<void>();
+  #stderr = Buffer.alloc(0);
+  #stderrLine = "";
+  #heard: ((line: string) => void)[] = [];
+  #noise = 0;
+
+  constructor(child: ChildProcessWithoutNullStreams, request: LaunchRequest, release: () => void) {
+    this.#child = child;
+    this.#request = request;
+    this.#lines = new Lines({
+      line: (value) => {
+        try {
+          request.line(value);
+        } catch (error) {
+          // A driver that fails at a line loses that one; what comes next is still read.
+          request.report(error);
+        }
+      },
+      noise: (text) => {
+        if (++this.#noise <= reportedNoise)
+          request.report(
+            new Error(
+              `${request.argv[0]} wrote a line of ${text.length} characters that is not JSON; it was left out.`,
+            ),
+          );
+      },
+      refused: (reason) => request.report(new Error(`${request.argv[0]}: ${reason}`)),
+    });
+    child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => this.#hear(chunk));
+    // A broken pipe is told by the end of the program.
+    child.stdin.on("error", () => {});
+    this.ended = this.#end().finally(release);
+  }
+
+  /** Learns who the launcher is, has that recorded, and lets it go. */
+  async begin(): Promise<void> {
+    await this.#started.promise;
+    const { pid = 0 } = this.#child;
+    const [info, boot] = await Promise.all([processInfo(pid), bootId()]);
+    if (!info) throw this.#isOver("it was gone before it began");
+    this.group = { group: pid, startedAt: info.startedAt, boot };
+    await this.#request.recorded(this.group);
+    await this.#send("go\n");
+  }
+
+  write(line: Json): Promise<void> {
+    return this.#send(`${JSON.stringify(line)}\n`);
+  }
+
+  closeInput(): void {
+    this.#child.stdin.end();
+  }
+
+  async finish(patienceMs: number): Promise<void> {
+    this.closeInput();
+    const timer = setTimeout(() => void this.kill(), patienceMs);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  async kill(): Promise<void> {
+    const { pid } = this.#child;
+    if (pid !== undefined && this.#isAlive()) killGroup(pid);
+    await this.ended;
+  }
+
+  stderr(): string {
+    return this.#stderr.toString("utf8");
+  }
+
+  onStderr(heard: (line: string) => void): void {
+    this.#heard.push(heard);
+  }
+
+  #isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  #send(text: string): Promise<void> {
+    const { stdin } = this.#child;
+    if (!this.#isAlive() || !stdin.writable)
+      return Promise.reject(this.#isOver("it listens no more"));
+    return new Promise((resolve, reject) => {
+      stdin.write(text, (error) => {
+        if (error) reject(this.#isOver("it listens no more", error));
+        else resolve();
+      });
+    });
+  }
+
+  #isOver(why: string, cause?: unknown): Fault {
+    return new Fault("unavailable", `${this.#request.argv[0]} cannot be told anything: ${why}.`, {
+      cause,
+    });
+  }
+
+  async #end(): Promise<ProcessEnding> {
+    const child = this.#child;
+    const ending = await new Promise<ProcessEnding>((resolve) => {
+      child.once("spawn", () => this.#started.resolve());
+      child.once("error", (error: NodeJS.ErrnoException) => {
+        this.#started.reject(notStarted(this.#request, error));
+        resolve({ code: null, signal: null });
+      });
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+    });
+    const { pid } = child;
+    if (pid !== undefined) {
+      killGroup(pid);
+      await endGroup(this.group, this.#request.mark).catch((error: unknown) =>
+        this.#request.report(error),
+      );
+      await isClosedWithin(child, lastWordsMs);
+    }
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.stdin.destroy();
+    await this.#lines.end();
+    return ending;
+  }
+
+  #hear(chunk: Buffer): void {
+    this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-keptStderr);
+    const [first = "", ...more] = chunk.toString("utf8").split("\n");
+    this.#stderrLine = (this.#stderrLine + first).slice(-keptStderr);
+    for (const next of more) {
+      const line = this.#stderrLine.trim();
+      this.#stderrLine = next;
+      if (line !== "") for (const heard of this.#heard) heard(line);
+    }
+  }
+}
+
+async function isClosedWithin(child: ChildProcessWithoutNullStreams, ms: number): Promise<void> {
+  const open = [child.stdout, child.stderr].filter((stream) => !stream.readableEnded);
+  if (open.length === 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  let left = open.length;
+  for (const stream of open)
+    stream.once("close", () => {
+      if (--left === 0) resolve();
+    });
+  await promise;
+  clearTimeout(timer);
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nobody of the group is left.
+  }
+}
+
+function notStarted({ argv, dir }: LaunchRequest, cause: NodeJS.ErrnoException): Fault {
+  const words =
+    cause.code === "ENOENT"
+      ? `${argv[0]} cannot be started: its folder ${dir} is not there, or this computer has no \`sh\`.`
+      : `${argv[0]} cannot be started: ${cause.message}`;
+  return new Fault("unavailable", words, { cause, retryable: false });
+}

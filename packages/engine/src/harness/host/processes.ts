@@ -1,0 +1,90 @@
+// Which processes run now, told apart from later ones of the same number: by when they started and by the boot.
+//
+// Linux tells in /proc; elsewhere `ps` has to do, which knows groups and start times but no environment.
+
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+
+/** Names the variable by which all processes of a harness are known, wherever they have gone to. */
+export const harnessMark = "LICHEN_HARNESS";
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** With the pid the identity of a process: numbers are given out again. */
+  readonly startedAt: string;
+  /** Nothing of it runs; it waits to be taken note of. */
+  readonly isDead: boolean;
+}
+
+/** One process, or nothing where it is gone. */
+export async function processInfo(pid: number): Promise<ProcessInfo | undefined> {
+  if (process.platform === "linux") return statOf(pid);
+  return (await listed(["-p", String(pid)]))[0];
+}
+
+/** All processes of this computer that may be seen. */
+export async function processes(): Promise<ProcessInfo[]> {
+  if (process.platform !== "linux") return listed(["-A"]);
+  return readdirSync("/proc").flatMap((name) => statOf(Number(name)) ?? []);
+}
+
+/** Whether the process carries the mark in its environment. Only Linux tells. */
+export function isMarked(pid: number, mark: string): boolean {
+  if (process.platform !== "linux") return false;
+  try {
+    const variables = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+    return variables.includes(`${harnessMark}=${mark}`);
+  } catch {
+    // Another user's, or gone.
+    return false;
+  }
+}
+
+/** Changes with every boot of the computer. */
+export async function bootId(): Promise<string> {
+  if (process.platform === "linux")
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const { stdout } = await execute("sysctl", ["-n", "kern.boottime"]);
+  return /sec = (\d+)/.exec(stdout)?.[1] ?? stdout.trim();
+}
+
+/** The same at once, where `/proc` tells; nothing elsewhere. */
+export function statOf(pid: number): ProcessInfo | undefined {
+  if (!Number.isInteger(pid)) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The program's name stands in parentheses and may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return {
+      pid,
+      parent: Number(fields[1]),
+      group: Number(fields[2]),
+      startedAt: fields[19] ?? "",
+      isDead: fields[0] === "Z" || fields[0] === "X",
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+async function listed(which: readonly string[]): Promise<ProcessInfo[]> {
+  const columns = ["-o", "pid=,ppid=,pgid=,stat=,lstart="];
+  // `ps` fails where no process matches.
+  const { stdout } = await execute("ps", [...which, ...columns]).catch(() => ({ stdout: "" }));
+  return stdout.split("\n").flatMap((line) => {
+    const [pid, parent, group, state = "", ...started] = line.trim().split(/\s+/);
+    if (started.length === 0) return [];
+    return {
+      pid: Number(pid),
+      parent: Number(parent),
+      group: Number(group),
+      startedAt: started.join(" "),
+      isDead: state.startsWith("Z"),
+    };
+  });
+}

@@ -1,0 +1,43 @@
+// What may be told of what a harness wrote to stderr: one useful line, without the secrets that it was given.
+
+import { Redactor } from "@lichen/capability";
+import type { HarnessOptions } from "./port.ts";
+import type { ProcessEnding } from "./process.ts";
+
+const shownCharacters = 300;
+const secretName = /key|token|secret|passw|auth|credential/i;
+// Stack frames, source excerpts and Node's own notes say nothing to whoever reads them.
+const useless = /^(at |node:|\s*\^|\(node:|\(Use `node|Node\.js v|throw |\}|\{|Warning:)/;
+const telling =
+  /error|cannot|can't|not found|denied|invalid|failed|fatal|unknown|refus|unable|must/i;
+
+/** How a process ended, in one line: for `harness.stopped` and diagnostics. */
+export function endingOf(
+  { code, signal }: ProcessEnding,
+  stderr: string,
+  { command, env }: Pick<HarnessOptions, "command" | "env">,
+): string {
+  const name = command[0] ?? "it";
+  if (code === 127) return `${name} is not there: install it, or correct its command`;
+  if (code === 126) return `${name} may not be executed`;
+  if (code === 0) return "finished";
+  const how = code === null ? `killed by ${signal ?? "nobody known"}` : `ended with code ${code}`;
+  const words = usefulLine(stderr, env);
+  return words === undefined ? how : `${how}: ${words}`;
+}
+
+/** The line of stderr that says most, bounded and without secrets. */
+function usefulLine(stderr: string, env: Readonly<Record<string, string>>): string | undefined {
+  const secrets = Object.entries(env).flatMap(([name, value]) =>
+    secretName.test(name) && value.length >= 6 ? [value] : [],
+  );
+  const lines = new Redactor(secrets)
+    .lastOf(stderr, 16_000)
+    // oxlint-disable-next-line no-control-regex -- colours of terminals are what is taken out
+    .replace(/\u001b\[[0-9;]*[A-Za-z]/g, "")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !useless.test(line));
+  const line = lines.findLast((one) => telling.test(one)) ?? lines.at(-1);
+  return line === undefined ? undefined : line.slice(0, shownCharacters);
+}

@@ -1,0 +1,58 @@
+// What drivers of coding agents (Claude Code, pi, ACP agents) share with the machine that runs them.
+//
+// One engine drives one coding agent: an agent of ours with one session. Its process is started when a run needs it
+// and stays between runs.
+
+import type { Engine } from "@lichen/runtime";
+
+/** What a machine says of one of its coding agents; read anew whenever it counts. */
+export interface HarnessSettings {
+  /** Permissions are given without asking, questions never. */
+  readonly autoApprove: boolean;
+  /** The process is started without a message, and again when it ends. */
+  readonly keepRunning: boolean;
+}
+
+export interface HarnessClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  after(ms: number, wake: () => void): () => void;
+}
+
+export interface HarnessOptions {
+  /** The coding agent's working directory, absolute. */
+  readonly dir: string;
+  /** The program and its leading arguments. */
+  readonly command: readonly string[];
+  /** All of the process's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly settings: () => HarnessSettings;
+  readonly clock: HarnessClock;
+  /** Puts a command behind the machine's wall (bubblewrap); the command itself where there is none. */
+  readonly wall?: (argv: readonly string[]) => {
+    readonly argv: readonly string[];
+    release(): void;
+  };
+  /** Told of faults that have no caller. */
+  readonly report: (error: unknown) => void;
+}
+
+/** How a coding agent's process stands. */
+export interface HarnessStanding {
+  readonly isRunning: boolean;
+  readonly pid?: number;
+  /** Since when nothing has happened: epoch milliseconds. */
+  readonly lastUsedAt?: number;
+}
+
+/** An engine that drives a coding agent. */
+export interface HarnessEngine extends Engine {
+  /** Reads no disk and never waits. */
+  standing(): HarnessStanding;
+  /** Ends the process group at once and starts it again on the same conversation; the run in hand goes on or ends. */
+  restart(): Promise<void>;
+  /** Settings have changed: a live process is told, or replaced, before this settles. */
+  settingsChanged(): Promise<void>;
+  /** The next message begins a new conversation: the process is ended. */
+  newConversation(): Promise<void>;
+}

@@ -1,0 +1,102 @@
+// How a run of pi ends, by how its turn ended.
+
+import type { Result } from "@lichen/runtime";
+import { cut } from "@lichen/wire";
+import type { Gone } from "../harness/supervisor.ts";
+import { compactionOf } from "./messages.ts";
+import { lineDraft } from "./recorder.ts";
+import { textAt } from "./codec.ts";
+import type { Turn } from "./turn.ts";
+import type { TurnEnd } from "./turn-parts.ts";
+
+const shownText = 200;
+
+export function resultOf(turn: Turn, end: TurnEnd): Result {
+  const result = plainResult(turn, end);
+  const { dropped } = turn;
+  if (dropped.length === 0 || result.terminal === "completed") return result;
+  const unread = dropped.map((text) => JSON.stringify(cut(text, shownText))).join(", ");
+  const said = `pi did not read: ${unread}`;
+  const diagnostic = result.diagnostic === undefined ? said : `${result.diagnostic}; ${said}`;
+  return { ...result, diagnostic };
+}
+
+function plainResult(turn: Turn, end: TurnEnd): Result {
+  switch (end.how) {
+    case "stopped":
+      return { terminal: "cancelled" };
+    case "refused":
+      return { terminal: "failed", diagnostic: end.words };
+    case "handled": {
+      const entries = [lineDraft(end.line)];
+      if (end.words === undefined) return { terminal: "completed", answer: "", entries };
+      return {
+        terminal: "failed",
+        diagnostic: `the extension's command failed: ${end.words}`,
+        entries,
+      };
+    }
+    case "compacted":
+      return compactedResult(turn, end);
+    case "gone":
+      return goneResult(turn, end.gone);
+    case "settled":
+      return settledResult(turn, end.wasAborted);
+  }
+}
+
+function compactedResult(
+  { recorder }: Turn,
+  { response, line }: Extract<TurnEnd, { how: "compacted" }>,
+): Result {
+  const entries = [lineDraft(line)];
+  if (response.success) {
+    const data = compactionOf(response.data, false);
+    recorder.count(data.usage);
+    return {
+      terminal: "completed",
+      answer: textAt(response.data, "summary"),
+      entries: [...entries, { kind: "compaction", data }],
+    };
+  }
+  if (/nothing to compact|already compacted/i.test(response.error))
+    return { terminal: "completed", answer: `${response.error}.`, entries };
+  return { terminal: "failed", diagnostic: response.error, entries };
+}
+
+/** The process ended in mid-turn. */
+function goneResult({ recorder }: Pick<Turn, "recorder">, { reason }: Gone): Result {
+  if (recorder.isWriting)
+    return {
+      terminal: "outcome_unknown",
+      diagnostic: `pi's process ended in the middle of a call, whose effect is unknown: ${reason}`,
+    };
+  // Its last word was said: only its own tidying is missing.
+  if (recorder.last?.stop === "stop") return { terminal: "completed" };
+  return {
+    terminal: "interrupted",
+    diagnostic: `pi's process ended in the middle of the turn: ${reason}`,
+  };
+}
+
+export function settledResult(
+  turn: Pick<Turn, "recorder" | "isTransient">,
+  wasAborted: boolean,
+): Result {
+  const { last } = turn.recorder;
+  if (wasAborted || last?.stop === "aborted")
+    return { terminal: "interrupted", diagnostic: "the turn was stopped inside pi" };
+  if (last?.stop === "error")
+    return {
+      terminal: "failed",
+      diagnostic: last.error ?? "the model failed without a reason",
+      ...(turn.isTransient ? { retryable: true } : {}),
+    };
+  const hasText = last?.data?.content.some((block) => block.type === "text" && block.text !== "");
+  if (last?.stop === "length" && !hasText)
+    return {
+      terminal: "failed",
+      diagnostic: "the answer reached the model's output limit before its first word",
+    };
+  return { terminal: "completed", ...(last?.data ? {} : { answer: "" }) };
+}

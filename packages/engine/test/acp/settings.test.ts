@@ -1,0 +1,156 @@
+import { afterEach, expect, test } from "vitest";
+import { Rig, type RigOptions } from "./rig.ts";
+
+const open: Rig[] = [];
+afterEach(async () => {
+  for (const rig of open.splice(0)) await rig.close();
+});
+
+async function start(options: RigOptions = {}): Promise<Rig> {
+  const rig = await Rig.start(options);
+  open.push(rig);
+  return rig;
+}
+
+const png =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const images = [{ mimeType: "image/png" as const, data: png }];
+
+test.each([
+  ["end_turn", "completed", undefined],
+  ["max_tokens", "failed", "limit of tokens"],
+  ["max_turn_requests", "failed", "limit of requests"],
+  ["refusal", "failed", "refused to go on"],
+  ["cancelled", "interrupted", "cancelled by the agent"],
+  ["bored", "failed", "not known here: bored"],
+])("[AC12] the reason %s settles a run as %s", async (reason, terminal, words) => {
+  const rig = await start();
+  const settlement = await rig.prompt("say so far", `stop ${reason}`);
+  expect(settlement.terminal).toBe(terminal);
+  if (words) expect(settlement.diagnostic).toContain(words);
+  expect(await rig.data("message.assistant")).toMatchObject([{ content: [{ text: "so far" }] }]);
+});
+
+test("[AC12] an error in place of an end fails the run with the agent's words, and the next one runs", async () => {
+  const rig = await start();
+  const settlement = await rig.prompt("throw the model is away");
+  expect(settlement).toMatchObject({ terminal: "failed" });
+  expect(settlement.diagnostic).toContain("the model is away");
+  expect(await rig.prompt("back")).toMatchObject({ answer: "back" });
+});
+
+test("[AC13] the model of the session is set before its next prompt", async () => {
+  const rig = await start({ flags: ["--load", "--models"] });
+  expect(await rig.engine.models?.()).toEqual({ models: [] });
+  expect(await rig.prompt("model")).toMatchObject({ answer: "small/one" });
+  expect(await rig.engine.models?.()).toMatchObject({
+    models: [{ model: "small/one", isReady: true }, { model: "large/two" }],
+    default: "small/one",
+  });
+  await rig.session.change({ model: "large/two" });
+  expect(await rig.prompt("model")).toMatchObject({ answer: "large/two" });
+  const unknown = rig.session.change({ model: "huge/three" });
+  await expect(unknown).rejects.toThrow(/offers no huge\/three.*small\/one, large\/two/);
+  expect(rig.journal().filter((fact) => "model" in fact)).toEqual([{ model: "large/two" }]);
+});
+
+test("[AC13] a model that the agent has no choice of fails the run in words", async () => {
+  const rig = await start();
+  await rig.prompt("hello");
+  await rig.session.change({ model: "large/two" });
+  const settlement = await rig.prompt("model");
+  expect(settlement).toMatchObject({ terminal: "failed" });
+  expect(settlement.diagnostic).toContain("offers no choice of models");
+  expect(rig.journal().flatMap((fact) => fact["prompt"] ?? [])).toEqual(["hello"]);
+});
+
+test("[AC13] a mode is set when it is asked for, and known when the agent changes it", async () => {
+  const rig = await start({ flags: ["--load", "--modes"] });
+  await rig.prompt("mode code");
+  expect(rig.engine.modes()).toEqual({
+    current: "code",
+    available: [
+      { id: "ask", name: "ask" },
+      { id: "code", name: "code" },
+    ],
+  });
+  await rig.engine.setMode("ask");
+  expect(rig.engine.modes()?.current).toBe("ask");
+  expect(await rig.noted("mode")).toEqual({ mode: "ask" });
+  await expect(rig.engine.setMode("yolo")).rejects.toThrow(/no mode yolo. It has: ask, code/);
+});
+
+test("[AC14] images are sent to an agent that takes them, and refused in words for another", async () => {
+  const able = await start({ flags: ["--load", "--images"] });
+  const seen = await able.send({ type: "prompt", text: "images", images });
+  expect(await able.settled(seen)).toMatchObject({ answer: "1 images" });
+  const unable = await start();
+  const refused = await unable.send({ type: "prompt", text: "images", images });
+  expect(await unable.settled(refused)).toMatchObject({
+    terminal: "failed",
+    diagnostic: expect.stringContaining("takes no images"),
+  });
+  expect(unable.journal().filter((fact) => "prompt" in fact)).toEqual([]);
+});
+
+test("[AC15] steers are the next prompt of the same run, each sent once", async () => {
+  const rig = await start();
+  const commandId = await rig.begin("say first", "wait go");
+  await rig.noted("waits");
+  const steer = await rig.send({ type: "prompt", text: "second", delivery: "steer" });
+  const another = await rig.send({ type: "prompt", text: "third", delivery: "steer" });
+  rig.release("go");
+  expect(await rig.settled(commandId)).toMatchObject({
+    terminal: "completed",
+    answer: "secondthird",
+  });
+  expect(await rig.settled(steer)).toMatchObject({ terminal: "completed", answer: "secondthird" });
+  expect(await rig.settled(another)).toMatchObject({ terminal: "completed" });
+  expect(rig.journal().flatMap((fact) => fact["prompt"] ?? [])).toEqual([
+    "say first\nwait go",
+    "second\n\nthird",
+  ]);
+  const said = (await rig.data("message.assistant")).map((it) => it.content);
+  expect(said).toMatchObject([[{ text: "first" }], [{ text: "secondthird" }]]);
+});
+
+test("[AC15] lines of the operator go with the next prompt, once", async () => {
+  const rig = await start();
+  await rig.prompt("one");
+  await rig.send({ type: "line", text: "mind the gap" });
+  await rig.prompt("two");
+  await rig.prompt("three");
+  expect(rig.journal().flatMap((fact) => fact["prompt"] ?? [])).toEqual([
+    "one",
+    "mind the gap\n\ntwo",
+    "three",
+  ]);
+});
+
+test("[AC22] a compaction is refused in words where the agent has no command for it", async () => {
+  const rig = await start({ flags: ["--load"] });
+  await rig.prompt("one");
+  const compact = await rig.send({ type: "compact", instructions: "keep names" });
+  expect(await rig.settled(compact)).toMatchObject({
+    terminal: "failed",
+    diagnostic: expect.stringContaining("no command to compact"),
+  });
+});
+
+test("[AC22] a compaction is the agent's own command with the instructions", async () => {
+  const rig = await start({ flags: ["--load"] });
+  await rig.prompt("commands compact");
+  const compact = await rig.send({ type: "compact", instructions: "keep names" });
+  expect(await rig.settled(compact)).toMatchObject({ answer: "/compact keep names" });
+});
+
+test("[AC23] a turn costs what the agent's total grew by; a conversation that goes on starts from its first", async () => {
+  const rig = await start();
+  expect(await rig.prompt("cost 0.25", "say one")).toMatchObject({ usage: { cost: 0.25 } });
+  expect(await rig.prompt("cost 0.75", "cost 0.5", "say two")).toMatchObject({
+    usage: { cost: 0.5 },
+  });
+  await rig.engine.restart();
+  expect((await rig.prompt("cost 0.6", "say three")).usage.cost ?? 0).toBe(0);
+  expect(await rig.prompt("cost 0.85", "say four")).toMatchObject({ usage: { cost: 0.25 } });
+});

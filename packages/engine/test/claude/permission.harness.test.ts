@@ -1,0 +1,181 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { bash, Rig } from "./rig.ts";
+
+let rig: Rig | undefined;
+afterEach(async () => {
+  await rig?.close();
+  rig = undefined;
+});
+
+const has = (name: string) => existsSync(join(rig?.dir ?? "", name));
+
+test("[CC10] a tool runs once it is allowed, with the input as a person edited it", async () => {
+  rig = await Rig.start({ script: [{ parts: [bash("touch asked.txt")] }, "Done."] });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  const approval = await rig.untilAsked();
+  expect(approval).toMatchObject({ kind: "tool", tool: "Bash", description: "A test" });
+  const [asked] = await rig.data("approval.asked");
+  const lines = await rig.data("harness.line");
+  expect(JSON.stringify(lines)).toContain(`"request_id":"${asked?.prompt}"`);
+  expect(has("asked.txt")).toBe(false);
+  await rig.answer(approval, { allow: true, input: { command: "touch edited.txt" } });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer: "Done." });
+  expect([has("asked.txt"), has("edited.txt")]).toEqual([false, true]);
+  const kinds = (await rig.entries()).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind.startsWith("call") || kind === "message.tool")).toEqual([
+    "call.started",
+    "message.tool",
+  ]);
+  const [started] = await rig.data("call.started");
+  expect(started).toMatchObject({ name: "Bash", label: "write" });
+  expect(rig.reported).toEqual([]);
+});
+
+test("[CC10] a tool that is denied does not run, and Claude Code reads why", async () => {
+  rig = await Rig.start({ script: [{ parts: [bash("touch denied.txt")] }, "I see."] });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  await rig.answer(await rig.untilAsked(), { allow: false, message: "Not in this folder." });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer: "I see." });
+  expect(has("denied.txt")).toBe(false);
+  const [outcome] = await rig.data("message.tool");
+  expect(outcome).toMatchObject({
+    isError: true,
+    content: [{ type: "text", text: "Not in this folder." }],
+  });
+});
+
+test("[CC12] what is always allowed is shown with rule and scope, and not asked about again", async () => {
+  rig = await Rig.start({
+    script: [
+      { parts: [bash("touch one.txt")] },
+      { parts: [bash("touch one.txt")] },
+      { parts: [bash("touch two.txt")] },
+      "Done.",
+    ],
+  });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  const approval = await rig.untilAsked();
+  expect(approval.suggestions).toMatchObject([
+    {
+      type: "addRules",
+      behavior: "allow",
+      destination: "session",
+      title: expect.stringMatching(/^Bash\(touch one\.txt.*\), until its process ends$/),
+    },
+    { type: "addDirectories", destination: "session" },
+  ]);
+  await rig.answer(approval, { allow: true, always: true });
+  // The second call is the same: the next question is about the third.
+  const next = await rig.untilEntry(
+    ({ kind, data }) => kind === "approval.asked" && JSON.stringify(data).includes("two.txt"),
+  );
+  expect(has("one.txt")).toBe(true);
+  const asked = await rig.data("approval.asked");
+  expect(asked.length).toBe(2);
+  const second = await rig.untilAsked();
+  expect(second.approvalId).toBe(next.data["approvalId"]);
+  await rig.answer(second, { allow: true });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed" });
+});
+
+test("[CC13] a question is answered with answers, and asked again where none was given", async () => {
+  const questions = [
+    {
+      question: "Which one?",
+      header: "Pick",
+      multiSelect: false,
+      options: [
+        { label: "A", description: "the first" },
+        { label: "B", description: "the second" },
+      ],
+    },
+  ];
+  rig = await Rig.start({
+    settings: { autoApprove: true },
+    script: [{ parts: [{ call: { name: "AskUserQuestion", input: { questions } } }] }, "B it is."],
+  });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  // Auto-approve allows tools, and answers no question.
+  const approval = await rig.untilAsked();
+  expect(approval).toMatchObject({ kind: "question", questions });
+  await rig.answer(approval, { allow: true });
+  const again = await rig.untilEntry(
+    ({ kind, data }) => kind === "approval.asked" && data["approvalId"] !== approval.approvalId,
+  );
+  const waiting = await rig.untilAsked();
+  expect(waiting.approvalId).toBe(again.data["approvalId"]);
+  await rig.answer(waiting, { allow: true, answers: { "Which one?": "B" } });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer: "B it is." });
+  const [outcome] = await rig.data("message.tool");
+  expect(JSON.stringify(outcome?.content)).toContain('\\"Which one?\\"=\\"B\\"');
+});
+
+test("[CC14] a cancelled turn stops while a person is waited for, whose answer then comes too late", async () => {
+  rig = await Rig.start({ script: [{ parts: [bash("touch late.txt")] }] });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  const approval = await rig.untilAsked();
+  await rig.send({ type: "cancel", commandId: command });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "cancelled" });
+  const receipt = await rig.session.send({
+    ...{ type: "answer", requestId: "late", approvalId: approval.approvalId, allow: true },
+  });
+  expect(receipt.status).toBe("too_late");
+  expect(has("late.txt")).toBe(false);
+  // The process goes on in the same conversation.
+  rig.provider.push("Still here.");
+  expect(await rig.prompt("and now?")).toMatchObject({ answer: "Still here." });
+  expect((await rig.data("harness.process")).length).toBe(1);
+});
+
+test("[CC15] auto-approve counts as soon as it is switched, in both directions", async () => {
+  rig = await Rig.start({
+    script: [
+      { parts: [bash("touch 1.txt")] },
+      { parts: [bash("touch 2.txt")] },
+      "Done.",
+      { parts: [bash("touch 3.txt")] },
+      "Done again.",
+    ],
+  });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  await rig.untilAsked();
+  rig.settings = { ...rig.settings, autoApprove: true };
+  await rig.engine.settingsChanged();
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer: "Done." });
+  expect([has("1.txt"), has("2.txt")]).toEqual([true, true]);
+  const [withdrawn] = await rig.data("approval.withdrawn");
+  expect(withdrawn?.reason).toBe("auto-approve was switched on");
+  rig.settings = { ...rig.settings, autoApprove: false };
+  await rig.engine.settingsChanged();
+  const next = await rig.send({ type: "prompt", text: "more" });
+  await rig.answer(await rig.untilAsked(), { allow: true });
+  expect(await rig.settled(next)).toMatchObject({ answer: "Done again." });
+});
+
+test("[CC15] a process that was started to skip permissions asks for them once auto-approve is off", async () => {
+  rig = await Rig.start({
+    settings: { autoApprove: true },
+    script: [
+      { parts: [bash("touch 1.txt")] },
+      "Done.",
+      { parts: [bash("touch 2.txt")] },
+      "Asked.",
+      { parts: [bash("touch 3.txt")] },
+      "Skipped.",
+    ],
+  });
+  expect(await rig.prompt("go")).toMatchObject({ terminal: "completed", answer: "Done." });
+  expect((await rig.data("approval.asked")).length).toBe(0);
+  rig.settings = { ...rig.settings, autoApprove: false };
+  await rig.engine.settingsChanged();
+  const command = await rig.send({ type: "prompt", text: "more" });
+  await rig.answer(await rig.untilAsked(), { allow: true });
+  expect(await rig.settled(command)).toMatchObject({ answer: "Asked." });
+  rig.settings = { ...rig.settings, autoApprove: true };
+  await rig.engine.settingsChanged();
+  expect(await rig.prompt("and more")).toMatchObject({ answer: "Skipped." });
+  expect((await rig.data("approval.asked")).length).toBe(1);
+  expect((await rig.data("harness.process")).length).toBe(1);
+});

@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { messageUuid, uuid5 } from "../../src/claude/host/message-uuid.ts";
+import { offered } from "../../src/claude/permission.ts";
+import { Clock, until } from "../../../runtime/test/clock.ts";
+import { Rig, type RigOptions } from "./rig.ts";
+
+let rig: Rig | undefined;
+afterEach(async () => {
+  await rig?.close();
+  rig = undefined;
+});
+
+const command = [process.execPath, join(import.meta.dirname, "stand-in.ts")];
+
+async function start(options: RigOptions = {}): Promise<Rig> {
+  rig = await Rig.start({ command, ...options });
+  return rig;
+}
+
+test("[CC30] it is started with the arguments of the document, and its messages are acknowledged", async () => {
+  const it = await start();
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+  const [line] = await it.data("harness.line");
+  const { args } = (line?.line ?? {}) as { args?: string[] };
+  const [{ conversation } = { conversation: "" }] = await it.data("harness.conversation");
+  expect(args).toEqual([
+    ...["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
+    ...["--include-partial-messages", "--permission-prompt-tool", "stdio"],
+    ...["--session-id", conversation, "--replay-user-messages"],
+  ]);
+  expect(conversation).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("[CC31] a request of a kind that nobody knows is answered with an error", async () => {
+  const settled = await (await start()).prompt("unknown");
+  expect(settled.answer).toBe("error: Lichen does not know requests of the kind hook_callback.");
+});
+
+test("[CC14] a permission that it withdraws is withdrawn in the log, and no answer is written", async () => {
+  const it = await start();
+  const settled = await it.prompt("withdraw");
+  expect(settled).toMatchObject({ terminal: "completed", answer: "nothing was written" });
+  expect(await it.data("approval.withdrawn")).toMatchObject([
+    { reason: "Claude Code withdrew it" },
+  ]);
+});
+
+test("[CC6] a run whose process dies again and again ends, and says by what", async () => {
+  const it = await start();
+  const settled = await it.prompt("die");
+  expect(settled.terminal).toBe("interrupted");
+  expect(settled.diagnostic).toContain("ended with code 3: Error: the disk is on fire");
+  expect((await it.data("harness.process")).length).toBe(3);
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+});
+
+test("[CC1] heartbeats are not kept, and a line of a kind that nobody knows is", async () => {
+  const it = await start();
+  expect(await it.prompt("noise")).toMatchObject({ answer: "heard" });
+  expect(await it.lines()).toEqual(["system/init", "user", "something_new", "result/success"]);
+  expect(it.reported.map(String)).toEqual([expect.stringContaining("is not JSON")]);
+});
+
+test("[CC1] the cost of a run is what the running total rose by above its highest", async () => {
+  const it = await start();
+  const costs = [];
+  for (const text of ["one", "two", "cheaper", "three"])
+    costs.push((await it.prompt(text)).usage.cost);
+  expect(costs).toEqual([0.5, 0.5, 0, 0.5]);
+});
+
+test("[CC16] heartbeats and reports of limits while it is idle are no work", async () => {
+  const it = await start();
+  await it.prompt("wake");
+  await it.untilEntry(({ data }) => JSON.stringify(data).includes("rate_limit_event"));
+  const kinds = (await it.entries()).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "run.started").length).toBe(1);
+});
+
+test("[CC32] what is idle for half an hour ends, and the next message starts it again", async () => {
+  const clock = new Clock();
+  const it = await start({ clock });
+  await it.prompt("hello");
+  while (it.engine.standing().isRunning) await clock.advance(15_000);
+  await it.untilEntry(({ kind }) => kind === "harness.stopped");
+  expect(await it.data("harness.stopped")).toEqual([{ reason: "nothing happened for 30 minutes" }]);
+  expect(await it.prompt("again")).toMatchObject({ answer: "you said again" });
+  expect((await it.data("harness.process")).length).toBe(2);
+});
+
+test("[CC32] a turn that waits for its end is never idle", async () => {
+  const clock = new Clock();
+  const it = await start({ clock });
+  const waiting = await it.send({ type: "prompt", text: "unknown" });
+  await it.settled(waiting);
+  await clock.advance(20 * 60_000);
+  expect(it.engine.standing().isRunning).toBe(true);
+});
+
+test("[CC32] one that is kept running starts again after it has ended", async () => {
+  const clock = new Clock();
+  const it = await start({ clock, settings: { keepRunning: true } });
+  await it.prompt("hello");
+  process.kill(-(it.engine.standing().pid ?? 0), "SIGKILL");
+  await it.untilEntry(({ kind }) => kind === "harness.stopped");
+  await until(() => !it.engine.standing().isRunning, "its end");
+  await clock.advance(15_000);
+  await until(() => it.engine.standing().isRunning, "its start");
+  expect(await it.prompt("again")).toMatchObject({ answer: "you said again" });
+});
+
+test("[CC24] a call has its intent once it was allowed; a denied one has none", async () => {
+  const it = await start();
+  const entries = async (text: string, allow: boolean) => {
+    const command = await it.send({ type: "prompt", text });
+    const approval = await it.untilAsked();
+    await it.answer(approval, { allow, ...(allow ? { input: { command: "edited" } } : {}) });
+    const settled = await it.settled(command);
+    const own = (await it.entries()).filter(({ commandId }) => commandId === command);
+    return {
+      settled,
+      kinds: own.map(({ kind }) => kind).filter((kind) => kind !== "harness.line"),
+    };
+  };
+  const order = ["run.started", "message.user", "message.assistant", "approval.asked"];
+  const allowed = await entries("ask", true);
+  expect(allowed.settled.answer).toBe('allow {"command":"edited"}');
+  expect(allowed.kinds.slice(1)).toEqual([
+    ...order,
+    ...["approval.answered", "call.started", "message.tool", "run.settled"],
+  ]);
+  const denied = await entries("ask", false);
+  expect(denied.settled).toMatchObject({ answer: "deny {}", toolCalls: 0 });
+  expect(denied.kinds.slice(1)).toEqual([
+    ...order,
+    ...["approval.answered", "message.tool", "run.settled"],
+  ]);
+});
+
+test("[CC33] a program that is missing is named, with what to do", async () => {
+  const it = await start({ command: ["/nowhere/claude"] });
+  const settled = await it.prompt("hello");
+  expect(settled.terminal).toBe("failed");
+  expect(settled.diagnostic).toContain("/nowhere/claude is not there: install it");
+});
+
+test("[CC20] the uuid of a message is the UUIDv5 of its command, the same for ever", () => {
+  const dns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+  expect(uuid5(dns, "www.example.com")).toBe("2ed6657d-e927-568b-95e1-2665a8aea6a2");
+  expect(messageUuid("cmd_x_1")).toBe(messageUuid("cmd_x_1"));
+  expect(messageUuid("cmd_x_1")).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab]/);
+});
+
+test("[CC12] rules of a folder are offered as such only where it is trusted, a mode only where nothing is narrower", () => {
+  const rule = {
+    type: "addRules",
+    rules: [{ toolName: "Bash", ruleContent: "make *" }, { toolName: "Read" }],
+    behavior: "allow",
+    destination: "localSettings",
+  };
+  const mode = { type: "setMode", mode: "acceptEdits", destination: "session" };
+  const request = { id: "1", tool: "Bash", input: {} };
+  const titles = (suggestions: { title?: unknown }[]) => suggestions.map(({ title }) => title);
+  expect(titles(offered({ ...request, suggestions: [rule, mode] }, true))).toEqual([
+    "Bash(make *), Read, in this folder from now on",
+  ]);
+  expect(offered({ ...request, suggestions: [rule] }, false)).toEqual([
+    { ...rule, destination: "session", title: "Bash(make *), Read, until its process ends" },
+  ]);
+  expect(titles(offered({ ...request, suggestions: [mode] }, false))).toEqual([
+    "mode acceptEdits, until its process ends",
+  ]);
+});

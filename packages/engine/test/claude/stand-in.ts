@@ -1,0 +1,97 @@
+// Stands in for Claude Code where the real one cannot be made to do what a test needs: `node stand-in.ts ARGUMENTS`. What
+// it does is said by the message. It speaks the same lines; its arguments come back in `system/init`.
+
+import { createInterface } from "node:readline";
+
+const args = process.argv.slice(2);
+const conversation = args[args.findIndex((arg) => /^--(session-id|resume)$/.test(arg)) + 1] ?? "";
+const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
+let heard: (line: Line) => void = () => {};
+let cost = 0;
+
+interface Line {
+  readonly type: string;
+  readonly uuid?: string;
+  readonly request_id?: string;
+  readonly message?: { readonly content: string };
+  readonly request?: { readonly subtype: string };
+  readonly response?: {
+    readonly subtype: string;
+    readonly error?: string;
+    readonly response?: { readonly behavior: string; readonly updatedInput?: object };
+  };
+}
+
+const next = () => new Promise<Line>((resolve) => (heard = resolve));
+
+function ends(text: string, total = (cost += 0.5)) {
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const rest = { is_error: false, num_turns: 1, total_cost_usd: total, usage };
+  say({ type: "result", subtype: "success", result: text, ...rest });
+}
+
+function asks(id: string) {
+  const request = { subtype: "can_use_tool", tool_name: "Bash", input: {}, tool_use_id: "t" };
+  say({ type: "control_request", request_id: id, request });
+}
+
+async function turn({ uuid, message }: Line) {
+  const text = message?.content ?? "";
+  say({ type: "system", subtype: "init", session_id: conversation, args });
+  say({ type: "user", uuid, isReplay: true, message: { role: "user", content: text } });
+  switch (text) {
+    case "unknown": {
+      say({ type: "control_request", request_id: "u1", request: { subtype: "hook_callback" } });
+      const { response } = await next();
+      return ends(`${response?.subtype}: ${response?.error}`);
+    }
+    case "withdraw": {
+      asks("w1");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      say({ type: "control_cancel_request", request_id: "w1" });
+      // Whatever is written for it would be heard first.
+      say({ type: "control_request", request_id: "u2", request: { subtype: "probe" } });
+      const { response } = await next();
+      return ends(response?.error?.includes("probe") ? "nothing was written" : "it was answered");
+    }
+    case "ask": {
+      const use = { type: "tool_use", id: "t", name: "Bash", input: { command: "given" } };
+      say({ type: "assistant", parent_tool_use_id: null, message: { id: "m", content: [use] } });
+      asks("a1");
+      const { response } = await next();
+      const { behavior, updatedInput = {} } = response?.response ?? {};
+      const result = { type: "tool_result", tool_use_id: "t", content: behavior };
+      const content = [{ ...result, is_error: behavior !== "allow" }];
+      say({ type: "user", parent_tool_use_id: null, message: { role: "user", content } });
+      return ends(`${behavior} ${JSON.stringify(updatedInput)}`);
+    }
+    case "die":
+      process.stderr.write("Error: the disk is on fire\n");
+      return process.exit(3);
+    case "noise":
+      process.stdout.write("this is no JSON\n");
+      say({ type: "tool_progress", heartbeat: true });
+      say({ type: "something_new", value: 1 });
+      return ends("heard");
+    case "cheaper":
+      return ends("less", 0.25);
+    case "wake":
+      ends("before");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      say({ type: "tool_progress", heartbeat: true });
+      say({ type: "system", subtype: "thinking_tokens" });
+      say({ type: "rate_limit_event", rate_limit_info: { status: "allowed" } });
+      return;
+    default:
+      return ends(`you said ${text}`);
+  }
+}
+
+createInterface({ input: process.stdin }).on("line", (text) => {
+  const line = JSON.parse(text) as Line;
+  const { request_id: id, request } = line;
+  if (line.type === "user") return void turn(line);
+  if (line.type === "control_response") return heard(line);
+  if (request?.subtype === "interrupt") return;
+  say({ type: "control_response", response: { subtype: "success", request_id: id, response: {} } });
+});

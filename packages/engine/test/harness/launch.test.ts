@@ -1,0 +1,162 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Json } from "@lichen/wire";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { endGroup } from "../../src/harness/host/end-group.ts";
+import { processHost } from "../../src/harness/host/launch.ts";
+import { isMarked, processes, processInfo } from "../../src/harness/host/processes.ts";
+import type { HarnessProcess, LaunchRequest } from "../../src/harness/process.ts";
+import { until } from "../../../runtime/test/clock.ts";
+import { StandIn } from "./stand-in.ts";
+
+let standIn: StandIn;
+beforeEach(async () => {
+  standIn = await StandIn.open();
+});
+afterEach(() => standIn.close());
+
+const mark = () => `mark-${standIn.folder.slice(-6)}`;
+
+function launch(script: string, more: Partial<LaunchRequest> = {}) {
+  const lines: Json[] = [];
+  const { dir, env, report } = standIn.options([]);
+  const launched = processHost.launch({
+    argv: ["sh", "-c", script],
+    ...{ dir, env, report, mark: mark() },
+    recorded: async () => {},
+    line: (value) => lines.push(value),
+    ...more,
+  });
+  return { lines, launched };
+}
+
+async function isRunning(pid: number): Promise<boolean> {
+  const info = await processInfo(pid);
+  return info !== undefined && !info.isDead;
+}
+
+async function told(lines: readonly Json[], count: number): Promise<void> {
+  await until(() => lines.length >= count, `${count} lines`);
+}
+
+test("[HK1] the harness begins only after its process group is durable", async () => {
+  const isRecorded = Promise.withResolvers<void>();
+  const began = Promise.withResolvers<HarnessProcess["group"]>();
+  const { launched, lines } = launch('echo \'"began"\'; read -r line; echo "$line"', {
+    recorded: (group) => {
+      began.resolve(group);
+      return isRecorded.promise;
+    },
+  });
+  const group = await began.promise;
+  expect(await isRunning(group.group)).toBe(true);
+  expect((await processInfo(group.group))?.startedAt).toBe(group.startedAt);
+  expect(lines).toEqual([]);
+  isRecorded.resolve();
+  const process = await launched;
+  await process.write({ hello: 1 });
+  expect(await process.ended).toEqual({ code: 0, signal: null });
+  expect(lines).toEqual(["began", { hello: 1 }]);
+});
+
+test("[HK1] a launcher whose record fails, or whose host dies before it, never becomes the harness", async () => {
+  const { launched } = launch("touch began", {
+    recorded: () => Promise.reject(new Error("the disk is full")),
+  });
+  await expect(launched).rejects.toThrow("the disk is full");
+
+  const host = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "dying-host.ts"), standIn.folder],
+    { env: { PATH: process.env["PATH"] ?? "" }, stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const [chunk] = (await once(host.stdout, "data")) as [Buffer];
+  const launcher = Number(chunk.toString());
+  expect(await isRunning(launcher)).toBe(true);
+  host.kill("SIGKILL");
+  await once(host, "exit");
+  await until(async () => !(await isRunning(launcher)), "the launcher's end");
+  await expect(access(join(standIn.folder, "began"))).rejects.toThrow();
+});
+
+test("[HK2] a group is ended only where boot, number and start time are the recorded ones", async () => {
+  const { launched, lines } = launch("echo 1; read -r line");
+  const process = await launched;
+  await told(lines, 1);
+  const { group } = process;
+  await endGroup({ ...group, boot: "another" }, "another-mark");
+  await endGroup({ ...group, startedAt: "1" }, "another-mark");
+  expect(await isRunning(group.group)).toBe(true);
+  await endGroup(group, "another-mark");
+  expect(await isRunning(group.group)).toBe(false);
+  expect(await process.ended).toEqual({ code: null, signal: "SIGKILL" });
+});
+
+test("[HK3] ending a group ends also what has left it, by the mark in its environment", async () => {
+  const { launched, lines } = launch(
+    "setsid sleep 600 & echo $!; sleep 600 & echo $!; read -r line",
+  );
+  const process = await launched;
+  await told(lines, 2);
+  const [left, stayed] = lines as number[];
+  await until(async () => (await processInfo(left!))?.group === left, "a group of its own");
+  await process.kill();
+  expect(await isRunning(left!)).toBe(false);
+  expect(await isRunning(stayed!)).toBe(false);
+  expect((await processes()).filter(({ pid }) => isMarked(pid, mark()))).toEqual([]);
+});
+
+test("[HK7] the harness has exactly the environment that was named, and its mark", async () => {
+  const { launched, lines } = launch(
+    "env | grep -v '^_=\\|^PWD=\\|^SHLVL=\\|^OLDPWD=' > seen; echo 1",
+  );
+  await (
+    await launched
+  ).ended;
+  await told(lines, 1);
+  const seen = (await readFile(join(standIn.folder, "seen"), "utf8")).trim().split("\n").sort();
+  expect(seen).toEqual(
+    [
+      `HOME=${standIn.folder}`,
+      `LICHEN_HARNESS=${mark()}`,
+      `PATH=${process.env["PATH"] ?? ""}`,
+    ].sort(),
+  );
+});
+
+test("[HK8] a child that inherited stdout keeps nothing from ending", async () => {
+  // The child has neither the group nor the mark any more.
+  const { launched, lines } = launch("env -i setsid sleep 20 & echo $!");
+  const began = performance.now();
+  const process = await launched;
+  expect(await process.ended).toEqual({ code: 0, signal: null });
+  expect(performance.now() - began).toBeLessThan(5_000);
+  await endGroup({ ...process.group, group: lines[0] as number }, mark());
+  globalThis.process.kill(lines[0] as number, "SIGKILL");
+});
+
+test("[HK8] what it wrote last is heard, stderr is kept, and a write to it is refused afterwards", async () => {
+  const { launched, lines } = launch(
+    "echo 'a word' >&2; head -c 5000000 /dev/zero | tr '\\0' 1 | sed 's/.*/\"&\"/'; echo; echo '\"last\"'",
+  );
+  const process = await launched;
+  const { code } = await process.ended;
+  expect(code).toBe(0);
+  expect(lines).toEqual(["1".repeat(5_000_000), "last"]);
+  expect(process.stderr()).toBe("a word\n");
+  await expect(process.write(1)).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("[HK1] behind a wall it is the launcher that begins there, and the wall is released at its end", async () => {
+  let released = 0;
+  const { launched, lines } = launch('read -r line; echo "$line"; echo \'"last"\'', {
+    wall: (argv) => ({ argv: ["env", "WALLED=1", ...argv], release: () => void released++ }),
+  });
+  const process = await launched;
+  await process.write({ hello: 1 });
+  expect(await process.ended).toEqual({ code: 0, signal: null });
+  expect(lines).toEqual([{ hello: 1 }, "last"]);
+  expect(released).toBe(1);
+});

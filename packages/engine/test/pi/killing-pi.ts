@@ -1,0 +1,48 @@
+// The real pi behind a door that kills its host at a given moment: `node killing-pi.ts MOMENT PI ARGUMENTS`. Lines go both
+// ways until then. Afterwards pi lives on, as one whose host was killed does.
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+
+/** `in`: a line of the host that is not handed on; `out`: a line of pi that the host never sees. */
+const moments: Readonly<Record<string, { readonly way: "in" | "out"; readonly has: string }>> = {
+  "before pi reads the prompt": { way: "in", has: '"type":"prompt"' },
+  "when pi has read the prompt": { way: "out", has: '"role":"user"' },
+  "when pi has answered": { way: "out", has: '"type":"agent_settled"' },
+  "when a call has begun": { way: "out", has: '"type":"tool_execution_start"' },
+  "when a call is done": { way: "out", has: '"role":"toolResult"' },
+  "when a command is done": { way: "out", has: '"disposition":"handled"' },
+  "when a dialog is answered": { way: "in", has: '"type":"extension_ui_response"' },
+  "before pi reads a steer": { way: "in", has: '"streamingBehavior":"steer"' },
+};
+
+const [name = "", program = "", ...args] = process.argv.slice(2);
+const moment = moments[name];
+if (!moment) throw new Error(`No moment ${name}.`);
+const child: ChildProcessWithoutNullStreams = spawn(program, args, { stdio: "pipe" });
+child.stderr.pipe(process.stderr);
+child.once("exit", (code) => process.exit(code ?? 1));
+let isKilled = false;
+
+relay(process.stdin, child.stdin, "in");
+relay(child.stdout, process.stdout, "out");
+
+function relay(from: NodeJS.ReadableStream, to: NodeJS.WritableStream, way: "in" | "out"): void {
+  let rest = Buffer.alloc(0);
+  from.on("data", (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk]);
+    for (let at = rest.indexOf(10); at !== -1; at = rest.indexOf(10)) {
+      const line = rest.subarray(0, at + 1);
+      rest = rest.subarray(at + 1);
+      if (!isKilled && moment?.way === way && line.includes(moment.has)) {
+        isKilled = true;
+        process.kill(process.ppid, "SIGKILL");
+      }
+      if (!isKilled) to.write(line);
+    }
+  });
+  // Nobody listens any more.
+  to.on("error", () => {});
+  from.on("end", () => {
+    if (!isKilled) to.end();
+  });
+}

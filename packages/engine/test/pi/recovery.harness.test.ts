@@ -1,0 +1,176 @@
+// What becomes of a prompt whose host was killed, at each moment that makes a difference.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Settlement } from "@lichen/wire";
+import { expect, onTestFinished, test } from "vitest";
+import type { ReceivedRequest, Step } from "../../src/testing/index.ts";
+import { pi, type Rig, type RigOptions, startRig } from "./rig.ts";
+
+interface Killed extends Omit<RigOptions, "inherits"> {
+  readonly at: string;
+  readonly text?: string;
+  readonly steer?: string;
+}
+
+/** A rig on the store of a host that was killed, and how its run ended. */
+async function afterKill({
+  at,
+  text = "go",
+  steer = "",
+  ...options
+}: Killed): Promise<{ rig: Rig; settlement: Settlement }> {
+  const rig = await startRig({
+    ...options,
+    async inherits(folder) {
+      const program = join(import.meta.dirname, "killed-host.ts");
+      const host = spawn(process.execPath, [program, folder, at, text, steer], {
+        env: { PATH: process.env["PATH"] ?? "", HOME: folder },
+        stdio: ["ignore", "inherit", "inherit"],
+      });
+      const [, signal] = await once(host, "exit");
+      if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
+    },
+  });
+  onTestFinished(() => rig.close());
+  const queued = await rig.until(({ kind }) => kind === "command.queued");
+  return { rig, settlement: await rig.settled(queued.commandId ?? "") };
+}
+
+const hang: Step = { parts: [{ hang: true }] };
+
+const bash = (command: string): Step => ({
+  parts: [{ text: "I try" }, { call: { name: "bash", input: { command } } }],
+});
+
+function hasNote({ body }: ReceivedRequest): boolean {
+  return JSON.stringify(body).includes("ended in the middle of this turn");
+}
+
+/** What the model was asked last, message by message. */
+function lastAsked(rig: Rig): string[] {
+  return rig.provider.requests.at(-1)?.messages.map(({ text }) => text) ?? [];
+}
+
+test("[PI13] a prompt that pi never read is sent again, once", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "before pi reads the prompt",
+    script: ["done"],
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(rig.provider.requests).toHaveLength(1);
+  expect(lastAsked(rig)).toEqual(["go"]);
+});
+
+test("[PI13] a prompt that was read and not answered goes on with a note, and is not sent again", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when pi has read the prompt",
+    script: (request) => (hasNote(request) ? "done" : hang),
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  const asked = lastAsked(rig).join("\n");
+  expect(asked.match(/^go$/gm)).toHaveLength(1);
+  expect(asked).toContain("ended in the middle of this turn");
+  expect((await rig.data("message.user")).map(({ text }) => text)).toEqual(["go"]);
+});
+
+test("[PI13] an answer that the host never saw is the answer: the model is not asked again", async () => {
+  const { rig, settlement } = await afterKill({ at: "when pi has answered", script: ["done"] });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(settlement.usage).toMatchObject({ input: 10, output: 5 });
+  expect(rig.provider.requests).toHaveLength(1);
+  expect(await rig.data("message.assistant")).toHaveLength(1);
+});
+
+test("[PI13] a call in hand is ended with its group, and its outcome is said to be unknown", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when a call has begun",
+    script: (request) => (hasNote(request) ? "done" : bash("echo started; sleep 300")),
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(await rig.data("message.tool")).toMatchObject([{ name: "bash", isError: true }]);
+  expect(lastAsked(rig).join("\n")).toContain(
+    'unknown; check before you repeat them: bash {"command":"echo started; sleep 300"}',
+  );
+});
+
+test("[PI13] a result that pi wrote down and the host never saw is the call's outcome", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when a call is done",
+    script: (request) => {
+      if (hasNote(request)) return "done";
+      // It ends once the host has the call's intent.
+      if (request.number === 1) return bash("until [ -e seen ]; do sleep 0.05; done; echo result");
+      return hang;
+    },
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done", toolCalls: 1 });
+  expect(await rig.data("message.assistant")).toHaveLength(2);
+  expect(await rig.data("message.tool")).toMatchObject([
+    { isError: false, content: [{ text: "result\n" }] },
+  ]);
+  expect(lastAsked(rig).join("\n")).not.toContain("unknown; check");
+});
+
+test("[PI13] a steer that pi never read is sent when the turn goes on", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "before pi reads a steer",
+    steer: "and this",
+    script: (request) => (hasNote(request) ? "done" : bash("sleep 300")),
+  });
+  expect(settlement).toMatchObject({ terminal: "completed" });
+  const asked = lastAsked(rig).join("\n");
+  expect(asked.match(/^and this$/gm)).toHaveLength(1);
+  expect(asked.match(/^go$/gm)).toHaveLength(1);
+});
+
+test("[PI13] an expanded template that was read is not sent again", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when pi has answered",
+    text: "/greet Ann",
+    files: { "prompts/greet.md": "---\ndescription: greets\n---\nGreet $1 warmly." },
+    script: ["hello"],
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "hello" });
+  expect(rig.provider.requests).toHaveLength(1);
+});
+
+test("[PI13] a command of an extension that may have run is not run again, and the settlement says so", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when a command is done",
+    text: "/once",
+    extension: `import { appendFileSync } from "node:fs";
+      export default (pi) => pi.registerCommand("once", { handler: async () => appendFileSync("ran", "x") });`,
+  });
+  expect(settlement).toMatchObject({
+    terminal: "outcome_unknown",
+    diagnostic: expect.stringContaining("/once"),
+  });
+  const { readFile } = await import("node:fs/promises");
+  expect(await readFile(join(rig.dir, "ran"), "utf8")).toBe("x");
+});
+
+test("[PI13] a question of a dead process is not open any more, and its answer reached nobody", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when a dialog is answered",
+    text: "/ask",
+    extension: `export default (pi) => pi.registerCommand("ask", { handler: (args, ctx) => ctx.ui.confirm("Sure?", "") });`,
+  });
+  expect(settlement).toMatchObject({ terminal: "outcome_unknown" });
+  expect((await rig.session.read()).approvals).toEqual([]);
+});
+
+test("[PI13] a run that was stopped with its host goes on at the next one", async () => {
+  const rig = await startRig({
+    command: [pi],
+    script: (request) =>
+      hasNote(request) ? "done" : { parts: [{ text: "half" }, { hang: true }] },
+  });
+  onTestFinished(() => rig.close());
+  const commandId = await rig.send({ type: "prompt", text: "go" });
+  await rig.provider.request(1);
+  await rig.reopen();
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(lastAsked(rig).join("\n").match(/^go$/gm)).toHaveLength(1);
+});

@@ -1,0 +1,58 @@
+// The wall around the processes of a machine's coding agents: each sees its own socket, and nothing else of the machine's
+// state.
+//
+//   DV22  A process of an agent reaches neither the owner's token, nor keys of devices, nor the store, nor the socket of
+//         another agent, wherever bubblewrap works.
+
+import type { HarnessOptions } from "@lichen/engine";
+import { openSandbox, type SandboxOptions } from "@lichen/engine/node";
+import { type SessionSockets, socketVariable } from "./session-sockets.ts";
+
+export interface WallOptions extends Pick<SandboxOptions, "mode" | "hide" | "program"> {
+  /** The machine's state, and further folders that no agent is to see. */
+  readonly mask: readonly string[];
+  readonly sockets: SessionSockets;
+  /** Folders of the machine's state that the processes of an agent may read, by the agent's id. */
+  readonly shown?: (id: string) => readonly string[];
+}
+
+export interface MachineWall {
+  readonly kind: "bubblewrap" | "none";
+  /** Why there is none: the sockets still tell the agents apart, but nothing hides them from each other. */
+  readonly reason?: string;
+  /** What puts each process of one agent, which works in `dir`, behind the wall and gives it its socket. */
+  around(agent: { readonly id: string; readonly dir: string }): NonNullable<HarnessOptions["wall"]>;
+}
+
+export async function openWall(given: WallOptions): Promise<MachineWall> {
+  const { mask, sockets, shown: shownTo, ...options } = given;
+  const sandbox = await openSandbox({
+    ...options,
+    mask: [...mask, sockets.folder],
+    // Where an agent works is checked with each of its processes.
+    cwd: "/",
+  });
+  const { kind, reason } = sandbox;
+  return {
+    kind,
+    ...(reason === undefined ? {} : { reason }),
+    around:
+      ({ id, dir }) =>
+      (argv) => {
+        const socket = sockets.open(id);
+        try {
+          const told = ["/usr/bin/env", `${socketVariable}=${socket.path}`, ...argv];
+          const shown = [socket.folder, ...(shownTo?.(id) ?? [])];
+          const walled = sandbox.wrap(told, { cwd: dir, shown, isThere: true });
+          const release = () => {
+            walled.release();
+            socket.release();
+          };
+          return { argv: walled.argv, release };
+        } catch (error) {
+          socket.release();
+          throw error;
+        }
+      },
+  };
+}

@@ -1,0 +1,180 @@
+// The engine of a session whose program may be missing: it looks for the program each time it needs it, so that one
+// installed later needs no restart, and a session whose harness is gone stays listed and readable.
+
+import type { HarnessEngine, HarnessOptions, HarnessStanding } from "@lichen/engine";
+import type {
+  Connection,
+  EngineAbilities,
+  EngineHost,
+  EngineSession,
+  HarnessState,
+  ModelCatalogue,
+  Result,
+  Run,
+  Work,
+} from "@lichen/runtime";
+import { Fault, type Reasoning } from "@lichen/wire";
+import { isDirectory } from "../sessions/session-name.ts";
+import { harnessEnvironment } from "./environment.ts";
+import type { Found, Harness, Places } from "./harness.ts";
+
+/** The id of the one session of each coding agent. */
+export const onlySession = "main";
+
+export interface LateEngineOptions extends Omit<HarnessOptions, "command" | "env"> {
+  readonly harness: Harness;
+  readonly places: Places;
+  /** The session's own command, of a harness that takes one. */
+  readonly command?: readonly string[] | undefined;
+  /** The agent's id: what its processes are told to be. */
+  readonly id: string;
+}
+
+export class LateEngine implements HarnessEngine {
+  readonly name: string;
+  readonly #options: LateEngineOptions;
+  #engine: HarnessEngine | undefined;
+  #missing: string | undefined;
+  #host: EngineHost | undefined;
+
+  constructor(options: LateEngineOptions) {
+    this.name = options.harness.name;
+    this.#options = options;
+    this.#look();
+  }
+
+  get can(): EngineAbilities {
+    return this.#engine?.can ?? this.#options.harness.can;
+  }
+
+  /** What was missing when it was looked for last. */
+  get missing(): string | undefined {
+    return this.#missing;
+  }
+
+  /** The engine itself; refuses (`unavailable`) with what is missing. */
+  require(): HarnessEngine {
+    const { dir } = this.#options;
+    const engine = this.#engine ?? this.#look();
+    if (!engine) throw new Fault("unavailable", this.#missing!, { retryable: false });
+    if (!isDirectory(dir))
+      throw new Fault(
+        "unavailable",
+        `Its directory ${dir} is not there any more: make it again, or delete the session.`,
+        { retryable: false },
+      );
+    return engine;
+  }
+
+  #look(): HarnessEngine | undefined {
+    const { harness, places, command, id, ...options } = this.#options;
+    const found: Found = harness.find(places, command);
+    this.#missing = found.missing;
+    if (found.command === undefined) return undefined;
+    const env = harnessEnvironment(harness, places, { session: id, command: found.command });
+    try {
+      this.#engine = harness.open({ ...options, command: found.command, env });
+    } catch (error) {
+      options.report(error);
+      this.#missing = `${harness.title} cannot be driven: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    return this.#engine;
+  }
+
+  async check(settings: { model?: string; reasoning?: Reasoning }): Promise<void> {
+    await this.#engine?.check?.(settings);
+  }
+
+  async models(): Promise<ModelCatalogue> {
+    return (await this.#engine?.models?.()) ?? { models: [] };
+  }
+
+  open(session: EngineSession, host: EngineHost): Connection {
+    if (session.session !== onlySession) return noSession;
+    this.#host = host;
+    return new LateConnection(this, session, host);
+  }
+
+  /** The harness's own conversation that the session is in, where it was named. */
+  get conversation(): HarnessState["conversation"] {
+    return this.#host?.harness().conversation;
+  }
+
+  /** The engine where its program was found. */
+  get found(): HarnessEngine | undefined {
+    return this.#engine;
+  }
+
+  standing(): HarnessStanding {
+    return this.#engine?.standing() ?? { isRunning: false };
+  }
+
+  async restart(): Promise<void> {
+    await this.require().restart();
+  }
+
+  async settingsChanged(): Promise<void> {
+    await this.#engine?.settingsChanged();
+  }
+
+  async newConversation(): Promise<void> {
+    await this.#engine?.newConversation();
+  }
+}
+
+/** A coding agent works in one directory, at one thing at a time. */
+const noSession: Connection = {
+  run: () =>
+    Promise.resolve({
+      terminal: "failed",
+      diagnostic: `a coding agent has one session, ${onlySession}: send it there`,
+    }),
+  close: () => Promise.resolve(),
+};
+
+class LateConnection implements Connection {
+  readonly #engine: LateEngine;
+  readonly #session: EngineSession;
+  readonly #host: EngineHost;
+  #inner: Connection | undefined;
+
+  constructor(engine: LateEngine, session: EngineSession, host: EngineHost) {
+    this.#engine = engine;
+    this.#session = session;
+    this.#host = host;
+    this.#inner = engine.found?.open(session, host);
+  }
+
+  get stays(): boolean {
+    return this.#inner?.stays === true;
+  }
+
+  async run(work: Work, run: Run): Promise<Result> {
+    try {
+      const engine = this.#engine.require();
+      this.#inner ??= engine.open(this.#session, this.#host);
+    } catch (error) {
+      if (!Fault.is(error)) throw error;
+      return { terminal: terminalOf(work, run), diagnostic: error.message };
+    }
+    return this.#inner.run(work, run);
+  }
+
+  async close(): Promise<void> {
+    await this.#inner?.close();
+  }
+}
+
+/** How a run ends that cannot go on: unknown where a call of its own has no outcome. */
+function terminalOf(work: Work, run: Run): Result["terminal"] {
+  if (!work.resumed) return "failed";
+  const own = run.transcript().filter((entry) => entry.commandId === run.commandId);
+  const open = new Set<string>();
+  for (const entry of own) {
+    if (entry.kind === "message.assistant" && Array.isArray(entry.data.content))
+      for (const block of entry.data.content)
+        if (block.type === "call") open.add(`${entry.id} ${block.index}`);
+    if (entry.kind === "message.tool") open.delete(`${entry.data.assistant} ${entry.data.index}`);
+  }
+  return open.size > 0 ? "outcome_unknown" : "interrupted";
+}

@@ -1,0 +1,33 @@
+// An agent of the Agent Client Protocol behind a machine: the small one of the engine's tests, in a process of its own.
+
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ownHarnesses } from "../src/index.ts";
+import { Rig } from "./rig.ts";
+
+const program = join(import.meta.dirname, "../../engine/test/acp/agent.ts");
+
+test("[MA36] an agent of the Agent Client Protocol is asked and allowed under the id that its event shows", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const command = [process.execPath, program, join(rig.root, "agent-state")];
+  await rig.make("a", { harness: "acp", command });
+  await using reader = await rig.events("a");
+  await rig.send("a", "say first\npermit edit the file");
+  const events = await reader.upTo(({ data }) => data["type"] === "control_request");
+  const asked = events.at(-1);
+  const prompt = String(asked?.data["request_id"]);
+  expect(prompt).toMatch(/^acp-\d+-.+/);
+  await rig.until("a", (it) => it.state === "waiting");
+  expect(
+    (
+      await rig.tell(`/v1/sessions/a/prompts/${encodeURIComponent(prompt)}`, {
+        json: { allow: true },
+      })
+    ).status,
+  ).toBe(204);
+  const rest = await reader.upTo(({ data }) => data["type"] === "result");
+  expect(rest.find(({ kind }) => kind === "answer")?.data).toMatchObject({ prompt, allow: true });
+  const info = await rig.until("a", (it) => it.state === "idle" && it.turns === 1);
+  expect(info).toMatchObject({ preview: "did the file", caps: { approve: true, takeover: false } });
+  expect(rig.reports).toEqual([]);
+});

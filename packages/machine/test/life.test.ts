@@ -1,0 +1,282 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Rig } from "./rig.ts";
+import { assistantLine, line, scriptedHarness } from "./scripted.ts";
+
+/** The processes that were told to be this session. */
+function processesOf(id: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return readFileSync(join("/proc", pid, "environ"), "latin1").includes(
+        `LICHEN_SESSION=${id}\0`,
+      );
+    } catch {
+      // It ended, or is not ours.
+      return false;
+    }
+  });
+}
+
+test("[MA14] a session that is deleted leaves no process and nothing in the store, twenty times in a row", async () => {
+  await using rig = await Rig.open({
+    harnesses: [
+      scriptedHarness({ script: [{ append: [assistantLine("working")] }, { hang: true }] }),
+    ],
+  });
+  for (let time = 0; time < 20; time++) {
+    const { id } = await rig.make("again");
+    await rig.send("again", "go on for ever");
+    await rig.until("again", (it) => it.state === "working" && it.last_seq === 2);
+    expect(processesOf(id)).toHaveLength(1);
+    const [first, second] = await Promise.all([
+      rig.tell("/v1/sessions/again", { method: "DELETE" }),
+      rig.tell("/v1/sessions/again", { method: "DELETE" }),
+    ]);
+    expect([first.status, second.status].filter((it) => it === 204)).not.toEqual([]);
+    expect(processesOf(id)).toEqual([]);
+    expect(rig.machine.owner.kept()).toEqual([]);
+    expect((await rig.tell("/v1/sessions/again", { method: "DELETE" })).status).toBe(404);
+  }
+  expect(rig.reports).toEqual([]);
+});
+
+test("[MA14] a session that is deleted through the agent's own door is gone from the machine", async () => {
+  await using rig = await Rig.open();
+  const { id } = await rig.make("a");
+  const gone = await rig.tell(`/agents/${id}/sessions/main`, { method: "DELETE" });
+  expect(gone.status).toBe(204);
+  for (let tries = 0; (await rig.list()).length > 0; tries++) {
+    if (tries > 1_000) throw new Error("it is still listed");
+  }
+  expect(rig.machine.owner.kept()).toEqual([]);
+  await rig.make("a");
+});
+
+test("[MA22] a session that is renamed keeps its id, its numbers and its history, and readers follow it", async () => {
+  await using rig = await Rig.open({
+    harnesses: [scriptedHarness({ script: [{ append: [assistantLine("hi")] }, { say: "hi" }] })],
+  });
+  const before = await rig.make("old");
+  await rig.send("old", "one");
+  await rig.until("old", (it) => it.turns === 1);
+  await using follower = await rig.events("old");
+  await follower.take(2);
+  const renamed = await rig.tell("/v1/sessions/old/rename", { json: { name: " new " } });
+  expect(renamed.status).toBe(200);
+  expect(renamed.body).toMatchObject({
+    id: before.id,
+    epoch: before.epoch,
+    name: "new",
+    last_seq: 3,
+  });
+  expect(await follower.take(1)).toMatchObject([
+    { id: 3, kind: "renamed", data: { from: "old", to: "new" } },
+  ]);
+  await rig.send("new", "two");
+  expect(await follower.take(2)).toMatchObject([{ id: 4, kind: "message" }, { id: 5 }]);
+  expect((await rig.send("old", "three")).status).toBe(404);
+  expect((await rig.tell("/v1/sessions/new/rename", { json: { name: "a b" } })).status).toBe(409);
+  expect((await rig.tell("/v1/sessions/none/rename", { json: { name: "x" } })).status).toBe(404);
+  expect((await rig.tell("/v1/sessions/new/rename", { json: { name: "new" } })).status).toBe(200);
+});
+
+test("[MA23] a machine that is opened again has its sessions with their settings, numbers and messages", async () => {
+  const harness = scriptedHarness({ script: [{ append: [assistantLine("hi")] }, { say: "hi" }] });
+  const first = await Rig.open({ harnesses: [harness] });
+  await first.make("a", { auto_approve: true });
+  await first.tell("/v1/sessions/a", { method: "PATCH", json: { starred: true } });
+  await first.send("a", "one", "m1");
+  const before = await first.until("a", (it) => it.turns === 1 && it.state === "idle");
+  await first.close();
+  await using rig = await Rig.open({ harnesses: [harness], root: first.root });
+  const after = await rig.info("a");
+  expect({ ...after, running: before.running, last_seq: 0, last_time: "" }).toEqual({
+    ...before,
+    last_seq: 0,
+    last_time: "",
+  });
+  expect(after.last_seq).toBeGreaterThanOrEqual(before.last_seq);
+  expect((await rig.send("a", "one", "m1")).status).toBe(200);
+  await rig.send("a", "two", "m2");
+  await using reader = await rig.events("a", `?after=${before.last_seq}`);
+  const [next] = await reader.take(1);
+  expect(next?.id).toBe(before.last_seq + 1);
+});
+
+test("[MA23] after its process has died with the machine no session says for ever that it works", async () => {
+  const stuck = scriptedHarness({ script: [{ append: [assistantLine("on it")] }, { hang: true }] });
+  const first = await Rig.open({ harnesses: [stuck] });
+  await first.make("a");
+  await first.send("a", "one");
+  await first.until("a", (it) => it.state === "working");
+  await first.close();
+  // Its program is gone meanwhile.
+  const missing = scriptedHarness({ find: () => ({ missing: "Claude Code is not here." }) });
+  await using rig = await Rig.open({ harnesses: [missing], root: first.root });
+  const info = await rig.until("a", (it) => it.state === "idle");
+  expect(info).toMatchObject({ missing: "Claude Code is not here.", running: false });
+});
+
+test("[MA24] a session whose program is missing is listed and read, says what is missing, and works once it is there", async () => {
+  let isThere = true;
+  const harness = scriptedHarness({
+    script: [{ append: [assistantLine("hi")] }, { say: "hi" }],
+    find: () => (isThere ? { command: [process.execPath] } : { missing: "Install Claude Code." }),
+  });
+  const first = await Rig.open({ harnesses: [harness] });
+  await first.make("a");
+  await first.send("a", "one");
+  await first.until("a", (it) => it.turns === 1);
+  await first.close();
+  isThere = false;
+  await using rig = await Rig.open({ harnesses: [harness], root: first.root });
+  expect(await rig.info("a")).toMatchObject({ missing: "Install Claude Code.", preview: "hi" });
+  await using reader = await rig.events("a");
+  await reader.take(2);
+  const refused = await rig.send("a", "two", "m2");
+  expect(refused).toMatchObject({ status: 409, body: { error: "Install Claude Code." } });
+  expect((await rig.tell("/v1/sessions/a/restart", { method: "POST" })).status).toBe(409);
+  expect((await rig.tell("/v1/sessions", { json: { name: "b", dir: "~/b" } })).status).toBe(400);
+  isThere = true;
+  expect((await rig.send("a", "two", "m2")).status).toBe(202);
+  const info = await rig.until("a", (it) => it.turns === 2);
+  expect(info).not.toHaveProperty("missing");
+});
+
+test("[MA28] a new conversation goes on under the same numbers, and is not begun in the middle of something", async () => {
+  const told: string[] = [];
+  const open = Promise.withResolvers<void>();
+  await using rig = await Rig.open({
+    harnesses: [
+      scriptedHarness({
+        told: (what) => told.push(what),
+        script: (work) => [
+          ...(work.text === "wait" ? [{ gate: open.promise }] : []),
+          { append: [assistantLine("hi")] },
+          { say: "hi" },
+        ],
+      }),
+    ],
+  });
+  await rig.make("a");
+  await rig.send("a", "wait");
+  await rig.until("a", (it) => it.state === "working");
+  expect((await rig.tell("/v1/sessions/a/new", { method: "POST" })).status).toBe(409);
+  open.resolve();
+  await rig.until("a", (it) => it.turns === 1);
+  const fresh = await rig.tell("/v1/sessions/a/new", { method: "POST" });
+  expect(fresh).toEqual({ status: 200, body: { session: "a", archived: "" } });
+  expect(told).toEqual(["run wait", "newConversation"]);
+  await rig.send("a", "two");
+  await using reader = await rig.events("a");
+  expect((await reader.take(5)).map(({ id, kind }) => [id, kind])).toEqual([
+    [1, "message"],
+    [2, "claude"],
+    [3, "new_conversation"],
+    [4, "message"],
+    [5, "claude"],
+  ]);
+});
+
+test("[MA29] a restart ends the process of that session alone and begins another", async () => {
+  await using rig = await Rig.open();
+  const [a, b] = [await rig.make("a"), await rig.make("b")];
+  for (const name of ["a", "b"]) {
+    await rig.send(name, "hello");
+    await rig.until(name, (it) => it.turns === 1);
+  }
+  const [before, other] = [processesOf(a.id), processesOf(b.id)];
+  expect(await rig.tell("/v1/sessions/a/restart", { method: "POST" })).toEqual({
+    status: 204,
+    body: undefined,
+  });
+  expect(processesOf(a.id)).toHaveLength(1);
+  expect(processesOf(a.id)).not.toEqual(before);
+  expect(processesOf(b.id)).toEqual(other);
+  expect((await rig.tell("/v1/sessions/c/restart", { method: "POST" })).status).toBe(404);
+  await rig.close();
+  expect([...processesOf(a.id), ...processesOf(b.id)]).toEqual([]);
+});
+
+test("[MA33] the agents of a machine's sessions are there for every other door on the same listener", async () => {
+  await using rig = await Rig.open({
+    harnesses: [scriptedHarness({ script: [{ append: [line({ type: "x" })] }, { say: "done" }] })],
+  });
+  const { id } = await rig.make("demo");
+  const { body } = await rig.tell("/agents");
+  expect(body).toMatchObject({ agents: [{ agent: id, name: "demo", engine: "claude" }] });
+  const sent = await rig.tell(`/agents/${id}/sessions/main/commands`, {
+    json: { type: "prompt", requestId: "r1", text: "from the chat" },
+  });
+  expect(sent.status).toBe(202);
+  await rig.until("demo", (it) => it.turns === 1);
+  await using reader = await rig.events("demo");
+  expect(await reader.take(2)).toMatchObject([
+    { kind: "message", data: { text: "from the chat" } },
+    {},
+  ]);
+  // A coding agent has one session.
+  const other = await rig.tell(`/agents/${id}/sessions/other/commands`, {
+    json: { type: "prompt", requestId: "r1", text: "from the chat" },
+  });
+  expect(other.status).toBe(202);
+  const { commandId } = other.body as { commandId: string };
+  const settled = await rig.tell(
+    `/agents/${id}/sessions/other/settlement?commandId=${commandId}&timeoutMs=30000`,
+  );
+  expect(settled.body).toMatchObject({
+    terminal: "failed",
+    diagnostic: expect.stringContaining("one session, main"),
+  });
+  expect((await rig.tell("/health")).status).toBe(200);
+});
+
+test("[MA30] a session's info has every field that its clients know, whatever this machine has of it", async () => {
+  await using rig = await Rig.open();
+  const info = await rig.make("a");
+  expect(info).toEqual({
+    id: expect.stringMatching(/^[a-z0-9]{20}$/),
+    epoch: expect.any(String),
+    name: "a",
+    dir: join(rig.home, "a"),
+    state: "idle",
+    pending: 0,
+    running: false,
+    last_seq: 0,
+    last_time: info.created,
+    turns: 0,
+    auto_approve: false,
+    context_used: 0,
+    context_window: 0,
+    preview: "",
+    model: "",
+    harness: "claude",
+    caps: { approve: true, takeover: true },
+    starred: false,
+    keep_running: false,
+    fresh_by_agents: false,
+    tasks_open: 0,
+    tasks_stalled: 0,
+    limited: null,
+    accept_caged: false,
+    accept_files_from: [],
+    file_requests: [],
+    task_requests: [],
+    meshes: [],
+    cage: null,
+    created: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+  const { body } = await rig.tell("/v1/sessions");
+  expect(body).toEqual({ sessions: [info], limits: null, credits: [] });
+});
+
+test("[MA16] a session that is made anew under a name is told from the one before by its epoch and its id", async () => {
+  await using rig = await Rig.open();
+  const before = await rig.make("a");
+  await rig.tell("/v1/sessions/a", { method: "DELETE" });
+  const after = await rig.make("a");
+  expect(after.epoch).not.toBe(before.epoch);
+  expect(after.id).not.toBe(before.id);
+});

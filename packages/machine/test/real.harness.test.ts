@@ -1,0 +1,114 @@
+// Real coding agents behind a machine: Claude Code and pi, each with a scripted provider on loopback.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Script, startScriptedProvider } from "@lichen/engine/testing";
+import { expect, test } from "vitest";
+import { ownHarnesses } from "../src/index.ts";
+import { Rig, type TestEvent } from "./rig.ts";
+
+const bin = join(import.meta.dirname, "../../../test/harnesses/node_modules/.bin");
+const touch = (file: string) => ({
+  parts: [{ call: { name: "Bash", input: { command: `touch ${file}`, description: "A test" } } }],
+});
+
+async function openReal(script: Script): Promise<Rig & { readonly provider: AsyncDisposable }> {
+  const provider = await startScriptedProvider({ script, rules: "none" });
+  const rig = await Rig.open({
+    harnesses: ownHarnesses(),
+    env: {
+      PATH: [bin, process.env["PATH"] ?? ""].join(delimiter),
+      ANTHROPIC_BASE_URL: provider.url,
+      ANTHROPIC_API_KEY: "sk-made-up-for-tests",
+      DISABLE_TELEMETRY: "1",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      PI_OFFLINE: "1",
+    },
+  });
+  furnishPi(rig.home, provider.url);
+  return Object.assign(rig, {
+    provider: { [Symbol.asyncDispose]: () => provider.close() },
+  });
+}
+
+function furnishPi(home: string, url: string): void {
+  const agent = join(home, ".pi", "agent");
+  mkdirSync(agent, { recursive: true });
+  const models = [{ id: "scripted-1", contextWindow: 100_000, maxTokens: 8_000 }];
+  const provider = { baseUrl: url, api: "anthropic-messages", apiKey: "made-up-key", models };
+  writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: { scripted: provider } }));
+  const settings = { defaultProvider: "scripted", defaultModel: "scripted-1" };
+  writeFileSync(join(agent, "settings.json"), JSON.stringify(settings));
+}
+
+const typeOf = ({ kind, data }: TestEvent) => (kind === "claude" ? String(data["type"]) : kind);
+
+test("[MA30] Claude Code is made, asked, allowed, restarted and removed as clients of the machine API do it", async () => {
+  await using rig = await openReal([touch("made.txt"), "Made it.", "Still here."]);
+  await using _provider = rig.provider;
+  expect((await rig.tell("/v1/harnesses")).body).toMatchObject({
+    harnesses: [{ name: "claude" }, { name: "pi" }, { name: "acp" }],
+    missing: [],
+  });
+  await rig.make("demo");
+  await using reader = await rig.events("demo");
+  await rig.send("demo", "make it", "m1");
+  const upToAsked = await reader.upTo((event) => typeOf(event) === "control_request");
+  const asked = upToAsked.at(-1);
+  expect(asked?.data).toMatchObject({ request: { subtype: "can_use_tool", tool_name: "Bash" } });
+  const prompt = String(asked?.data["request_id"]);
+  expect(await rig.tell(`/v1/sessions/demo/prompts/${prompt}`, { json: { allow: true } })).toEqual({
+    status: 204,
+    body: undefined,
+  });
+  const upToResult = await reader.upTo((event) => typeOf(event) === "result");
+  expect(upToResult.find(({ kind }) => kind === "answer")?.data).toMatchObject({
+    prompt,
+    allow: true,
+  });
+  const info = await rig.until("demo", (it) => it.state === "idle");
+  expect(info).toMatchObject({ preview: "Made it.", running: true, turns: 1, pending: 0 });
+  expect(info.model).not.toBe("");
+  expect(info.context_used).toBeGreaterThan(0);
+  expect(info.context_window).toBeGreaterThan(0);
+  expect(
+    (await rig.tell(`/v1/sessions/demo/prompts/${prompt}`, { json: { allow: true } })).status,
+  ).toBe(409);
+  expect((await rig.tell("/v1/sessions/demo/restart", { method: "POST" })).status).toBe(204);
+  await rig.send("demo", "still there?");
+  await rig.until("demo", (it) => it.turns === 2);
+  expect((await rig.info("demo")).preview).toBe("Still here.");
+  const on = await rig.tell("/v1/sessions/demo", { method: "PATCH", json: { auto_approve: true } });
+  expect(on.body).toMatchObject({ auto_approve: true });
+  expect((await rig.tell("/v1/sessions/demo", { method: "DELETE" })).status).toBe(204);
+  expect(rig.reports).toEqual([]);
+  expect(rig.bugs).toEqual([]);
+});
+
+test("[MA36] pi behind a machine reads like Claude Code", async () => {
+  await using rig = await openReal([
+    { parts: [{ text: "I look." }, { call: { name: "bash", input: { command: "echo hi" } } }] },
+    "Done.",
+  ]);
+  await using _provider = rig.provider;
+  await rig.make("p", { harness: "pi" });
+  await using reader = await rig.events("p");
+  await rig.send("p", "say hi");
+  const events = await reader.upTo((event) => typeOf(event) === "result");
+  expect(events.map(typeOf).filter((type) => type !== "system" && type !== "partial")).toEqual([
+    "message",
+    "assistant",
+    "user",
+    "assistant",
+    "result",
+  ]);
+  const info = await rig.until("p", (it) => it.state === "idle");
+  expect(info).toMatchObject({
+    preview: "Done.",
+    model: "scripted/scripted-1",
+    context_window: 100_000,
+    caps: { approve: false, takeover: true },
+  });
+  expect(info.tail).toEqual(["› you: say hi", "I look.", "▸ bash echo hi", "Done."]);
+  expect(rig.reports).toEqual([]);
+});

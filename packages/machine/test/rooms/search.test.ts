@@ -1,0 +1,190 @@
+// History and search: what was said in a session's conversation, in its log and before it.
+
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Draft } from "@lichen/runtime";
+import { expect, test } from "vitest";
+import { Rig } from "../rig.ts";
+import { assistantLine, scriptedHarness } from "../scripted.ts";
+import {
+  claudeTranscript,
+  piHead,
+  piSaid,
+  piTranscript,
+  said,
+  timeOf,
+  toolResult,
+  typed,
+} from "./transcripts.ts";
+
+interface Hit {
+  readonly seq: number;
+  readonly time: string;
+  readonly role: string;
+  readonly snippet: string;
+  readonly text?: string;
+}
+
+async function search(rig: Rig, name: string, q: string, more = ""): Promise<Hit[]> {
+  const path = `/v1/sessions/${name}/search?q=${encodeURIComponent(q)}${more}`;
+  const { status, body } = await rig.tell(path);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return (body as { found: Hit[] }).found;
+}
+
+/** The hits, once what was said before is imported. */
+async function untilFound(rig: Rig, name: string, q: string, more = ""): Promise<Hit[]> {
+  for (let tries = 0; tries < 10_000; tries++) {
+    const found = await search(rig, name, q, more);
+    if (found.length > 0) return found;
+    await new Promise((resolve) => void setImmediate(resolve));
+  }
+  throw new Error(`nobody said ${q}`);
+}
+
+async function history(rig: Rig, name: string, query = ""): Promise<unknown[]> {
+  const { status, body } = await rig.tell(`/v1/sessions/${name}/history${query}`);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return (body as { history: unknown[] }).history;
+}
+
+function says(text: string): Draft[] {
+  const content = [{ type: "text" as const, text }];
+  return [assistantLine(text), { kind: "message.assistant", data: { content, stop: "stop" } }];
+}
+
+async function adopted(rig: Rig, lines: readonly string[], harness = "claude"): Promise<string> {
+  const dir = join(rig.home, "work");
+  mkdirSync(dir, { recursive: true });
+  const first = harness === "pi" ? piHead("c-1", dir) : typed("from the beginning", 0, dir);
+  const written = { home: rig.home, id: "c-1", lines: [first, ...lines] };
+  const file = harness === "pi" ? piTranscript(written) : claudeTranscript(written);
+  const { status, body } = await rig.tell("/v1/sessions", {
+    json: { name: "a", resume: "c-1", harness },
+  });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return file;
+}
+
+test("[AD32] hits are told newest first, those of the log under their events' numbers, earlier ones whole under none", async () => {
+  const script = () => [{ append: says("Příliš žluťoučký KŮŇ") }];
+  await using rig = await Rig.open({ harnesses: [scriptedHarness({ script })] });
+  await adopted(rig, [typed("a kun here", 1), said("no", 2), said("and KŮŇ there", 3)]);
+  await untilFound(rig, "a", "kun");
+  await rig.send("a", "is the Kůň there?");
+  await rig.until("a", (info) => info.turns === 1);
+  const found = await search(rig, "a", "kuN");
+  expect(found).toEqual([
+    { seq: 2, time: expect.any(String), role: "assistant", snippet: "Příliš žluťoučký KŮŇ" },
+    { seq: 1, time: expect.any(String), role: "user", snippet: "is the Kůň there?" },
+    ...[{ seq: 0, time: timeOf(3), role: "assistant", snippet: "and KŮŇ there" }].map((it) => ({
+      ...it,
+      text: it.snippet,
+    })),
+    { seq: 0, time: timeOf(1), role: "user", snippet: "a kun here", text: "a kun here" },
+  ]);
+  await using events = await rig.events("a");
+  const told = await events.take(2);
+  expect(told.map(({ seq, kind }) => [seq, kind])).toEqual([
+    [1, "message"],
+    [2, "claude"],
+  ]);
+  expect((await search(rig, "a", "kun", "&limit=3")).map(({ seq }) => seq)).toEqual([2, 1, 0]);
+  expect((await search(rig, "a", "kk", "&limit=200")).length).toBe(0);
+  expect((await search(rig, "a", "ku")).length).toBe(4);
+  for (const query of ["", "?q=", "?q=x&limit=0", "?q=x&limit=a", "?q=x&z=1"])
+    expect((await rig.tell(`/v1/sessions/a/search${query}`)).status).toBe(400);
+  expect((await rig.tell("/v1/sessions/none/search?q=x")).status).toBe(404);
+});
+
+test("[AD33] what tools put out is not searched, however much of it there is", async () => {
+  const script = () => [
+    { append: says("needle in words") },
+    {
+      calls: [{ name: "read", effect: () => "needle in a tool" }],
+    },
+    { append: says("the end") },
+  ];
+  await using rig = await Rig.open({ harnesses: [scriptedHarness({ script })] });
+  await rig.make("a");
+  await rig.send("a", "go");
+  await rig.until("a", (info) => info.turns === 1);
+  expect(await search(rig, "a", "needle")).toMatchObject([{ snippet: "needle in words" }]);
+  expect(await search(rig, "a", "ne")).toMatchObject([{ snippet: "needle in words" }]);
+});
+
+test("[AD30] an earlier transcript is imported once, as it was, and goes on where the machine went down; with its session it is gone", async () => {
+  const lines = Array.from({ length: 900 }, (_, n) =>
+    n % 3 === 0 ? toolResult("filler ".repeat(100), n) : said(`word${n} needle`, n),
+  );
+  const huge = said("h".repeat(5_000_000), 1_001);
+  const first = await Rig.open();
+  await using _ended = first;
+  const file = await adopted(first, [...lines, huge, said("after the huge one", 1_002)]);
+  await first.close();
+  appendFileSync(file, `${said("later needle", 1_003)}\n`);
+  const second = await Rig.open({ root: first.root });
+  expect(await untilFound(second, "a", "after the huge")).toHaveLength(1);
+  const all = await search(second, "a", "needle", "&limit=200");
+  expect(all).toHaveLength(200);
+  expect(all[0]).toMatchObject({ seq: 0, text: "word899 needle" });
+  expect(await search(second, "a", "later needle")).toEqual([]);
+  expect(await search(second, "a", "filler")).toEqual([]);
+  expect(await search(second, "a", "word400 ")).toHaveLength(1);
+  await second.close();
+  await using third = await Rig.open({ root: first.root });
+  expect(await search(third, "a", "word400 ")).toHaveLength(1);
+  await third.tell("/v1/sessions/a", { method: "DELETE" });
+  await third.make("a");
+  expect(await search(third, "a", "needle")).toEqual([]);
+  expect(third.reports).toEqual([]);
+});
+
+test("[AD31] a search costs what it finds: a huge earlier conversation is asked by its index", async () => {
+  await using rig = await Rig.open();
+  const lines = Array.from({ length: 5_000 }, (_, n) => said(`number ${n} of many words`, n));
+  lines[7] = said("the one needle", 7);
+  await adopted(rig, lines);
+  await untilFound(rig, "a", "number 4999");
+  const times: number[] = [];
+  for (let n = 0; n < 9; n++) {
+    const began = performance.now();
+    expect(await search(rig, "a", "one needle")).toHaveLength(1);
+    times.push(performance.now() - began);
+  }
+  // A scan of it takes many times that, also on a machine that is busy.
+  expect(times.sort((a, b) => a - b)[0]).toBeLessThan(100);
+});
+
+test("[AD25] history is what was said before the session had the conversation, newest last, before a time where one is named", async () => {
+  await using rig = await Rig.open({
+    harnesses: [scriptedHarness(), scriptedHarness({ name: "pi", title: "pi" })],
+  });
+  const turns = Array.from({ length: 250 }, (_, n) => said(`turn ${n + 1}`, n + 1));
+  const file = await adopted(rig, [toolResult("r", 1), ...turns]);
+  appendFileSync(file, `${said("of the session", 300)}\n`);
+  const all = await history(rig, "a");
+  expect(all).toHaveLength(30);
+  expect(all[29]).toEqual({ time: timeOf(250), role: "assistant", text: "turn 250" });
+  expect(await history(rig, "a", "?limit=900")).toHaveLength(200);
+  const before = await history(rig, "a", `?limit=2&before=${timeOf(2)}`);
+  expect(before).toEqual([
+    { time: timeOf(0), role: "user", text: "from the beginning" },
+    { time: timeOf(1), role: "assistant", text: "turn 1" },
+  ]);
+  for (const query of ["?limit=0", "?before=now", "?before=2026-01-01", "?after=1"])
+    expect((await rig.tell(`/v1/sessions/a/history${query}`)).status).toBe(400);
+  await rig.make("none");
+  expect(await history(rig, "none")).toEqual([]);
+});
+
+test("[AD25] history of pi is read from its own transcript, of the last 4 MiB at most", async () => {
+  await using rig = await Rig.open({ harnesses: [scriptedHarness({ name: "pi", title: "pi" })] });
+  const filler = piSaid("assistant", "x".repeat(1_000_000), 2);
+  const lines = [piSaid("user", "far away", 1), ...Array.from({ length: 5 }, () => filler)];
+  await adopted(rig, [...lines, piSaid("user", "near", 3)], "pi");
+  const texts = (await history(rig, "a")) as { text: string }[];
+  expect(texts.at(-1)).toEqual({ time: timeOf(3), role: "user", text: "near" });
+  expect(texts.some(({ text }) => text === "far away")).toBe(false);
+  expect(await untilFound(rig, "a", "far away")).toHaveLength(1);
+});

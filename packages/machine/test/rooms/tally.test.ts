@@ -1,0 +1,115 @@
+// Usage as it adds up along a log, fact by fact.
+
+import { noUsage, type Usage } from "@lichen/wire";
+import { expect, test } from "vitest";
+import type { Fact } from "../../src/usage/facts.ts";
+import { firstTally, type Spent, tally } from "../../src/usage/tally.ts";
+
+const hour = 3_600_000;
+const used: Usage = { ...noUsage, input: 10, output: 5 };
+
+interface Played {
+  readonly saysResults?: boolean;
+  readonly isFromElsewhere?: boolean;
+}
+
+function play(facts: readonly Fact[], options: Played = {}): Spent[] {
+  let state = firstTally(options.isFromElsewhere === true);
+  return facts.flatMap((fact) => {
+    // As it is after a restart of the machine.
+    const before = JSON.parse(JSON.stringify(state)) as typeof state;
+    const next = tally(before, fact, options.saysResults ?? true);
+    state = next.state;
+    return next.spent ?? [];
+  });
+}
+
+const message = (at: number, by: string, command = `c${at}`): Fact => ({
+  is: "message",
+  at,
+  by,
+  command,
+});
+const begun = (at: number, command = `c${at}`): Fact => ({ is: "begun", at, command });
+const taken = (at: number): Fact => ({ is: "taken", at });
+const result = (at: number, totalCost?: number, durationMs = 1): Fact => ({
+  is: "result",
+  at,
+  result: { usage: used, durationMs, ...(totalCost === undefined ? {} : { totalCost }) },
+});
+const settled = (at: number, usage: Usage = noUsage): Fact => ({
+  is: "settled",
+  at,
+  ran: true,
+  usage,
+});
+const turn = (at: number, by: string, total?: number): Fact[] => [
+  message(at, by),
+  begun(at),
+  taken(at),
+  result(at + 1, total),
+  settled(at + 1),
+];
+const costs = (spent: readonly Spent[]): number[] => spent.map(({ cost }) => cost);
+
+test("[AD41] a total that dips and rises again is counted once, by its highest", () => {
+  const totals = [1, 3, 0.5, 2, 3, 4];
+  const spent = play(totals.flatMap((total, at) => turn(10 * at, "", total)));
+  expect(costs(spent)).toEqual([1, 2, 0, 0, 0, 1]);
+  expect(spent.every(({ usage }) => usage.output === 5)).toBe(true);
+});
+
+test("[AD42] what a conversation from elsewhere had cost before is nobody's; what begins here is charged from its first turn", () => {
+  const facts = [...turn(0, "phone", 90), ...turn(10, "phone", 91)];
+  expect(costs(play(facts, { isFromElsewhere: true }))).toEqual([0, 1]);
+  expect(costs(play(facts))).toEqual([90, 1]);
+  const fresh: Fact = { is: "fresh", at: 20 };
+  const both = [...facts, fresh, ...turn(30, "phone", 0.25)];
+  expect(costs(play(both, { isFromElsewhere: true }))).toEqual([0, 1, 0.25]);
+  expect(costs(play(turn(0, "")))).toEqual([0]);
+});
+
+test("[AD43] a turn is whose message began it; one that came in the middle is another's only where it begins the next", () => {
+  const folded = [
+    ...[begun(1), message(1, "phone", "c1"), taken(2), message(3, "laptop"), taken(4)],
+    ...[result(5), settled(6)],
+  ];
+  expect(play(folded).map(({ by }) => by)).toEqual(["phone"]);
+  const late = [
+    ...[message(1, "phone"), begun(1), taken(2), message(3, "laptop"), result(4), taken(5)],
+    ...[result(6), settled(7)],
+  ];
+  expect(play(late).map(({ by }) => by)).toEqual(["phone", "laptop"]);
+  const woken: Fact[] = [
+    ...turn(1, "phone"),
+    { is: "work", at: 3 },
+    ...[begun(5), { is: "work", at: 6 } as const, result(7), settled(8)],
+    ...turn(10, "laptop"),
+  ];
+  expect(play(woken).map(({ by }) => by)).toEqual(["phone", "phone", "laptop"]);
+});
+
+test("[AD44] busy is from the asking to the answer; hours of waiting count as the turn's own duration, or not at all", () => {
+  const busy = (end: number, durationMs: number): number | undefined =>
+    play([message(0, ""), begun(0), taken(0), result(end, 0, durationMs), settled(end)])[0]?.busyMs;
+  expect(busy(5_000, 3_000)).toBe(5_000);
+  expect(busy(2 * hour - 1, 3_000)).toBe(2 * hour - 1);
+  expect(busy(2 * hour, 3_000)).toBe(3_000);
+  expect(busy(9 * hour, 2 * hour)).toBe(0);
+  expect(busy(-5, 3_000)).toBe(3_000);
+});
+
+test("[AD46] a harness whose lines tell no results is counted by what its runs settle with, which begins anew with each process", () => {
+  const spends = (at: number, cost: number): Fact[] => [
+    ...[message(at, "phone"), begun(at)],
+    { is: "settled", at: at + 9, ran: true, usage: { ...used, cost } },
+    { is: "settled", at: at + 9, ran: false, usage: used },
+  ];
+  const facts = [...spends(0, 0.5), ...spends(20, 0.25), ...turn(50, "", 7)];
+  const spent = play(facts, { saysResults: false });
+  expect(spent.map(({ cost, busyMs, by }) => [cost, busyMs, by])).toEqual([
+    [0.5, 9, "phone"],
+    [0.25, 9, "phone"],
+    [0, 1, ""],
+  ]);
+});

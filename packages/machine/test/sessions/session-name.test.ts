@@ -1,0 +1,40 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { isDirectory, makeDirectory, placeOf, SessionName } from "../../src/index.ts";
+
+const home = mkdtempSync(join(tmpdir(), "lichen-place-"));
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+test("[MA4] a session's name begins with a letter or a digit, holds letters, digits, dot, dash and underscore, and is 64 long at most", () => {
+  for (const name of ["a", "9", "build.v2_final-1", "A".repeat(64)])
+    expect(SessionName.safeParse(name).success).toBe(true);
+  for (const name of ["", ".a", "-a", "_a", "a b", "a/b", "é", "a\n", "A".repeat(65)])
+    expect(SessionName.safeParse(name).success).toBe(false);
+});
+
+test("[MA5] a directory may begin with ~ for the home of the machine's user, and a relative one lies there", () => {
+  expect(placeOf("~", "/home/me")).toBe("/home/me");
+  expect(placeOf("~/work/../x", "/home/me")).toBe("/home/me/x");
+  expect(placeOf("work", "/home/me")).toBe("/home/me/work");
+  expect(placeOf("/tmp/~/x", "/home/me")).toBe("/tmp/~/x");
+  expect(placeOf("~other", "/home/me")).toBe("/home/me/~other");
+  for (const wrong of ["", "  ", "a\0b"]) expect(() => placeOf(wrong, "/home/me")).toThrow(/dir:/);
+});
+
+test("[MA5] a directory that is made can be taken back with those above it, but for what somebody has put there", () => {
+  const path = join(home, "a", "b", "c");
+  expect(isDirectory(path)).toBe(false);
+  const undo = makeDirectory(path);
+  expect(statSync(path).mode & 0o777).toBe(0o755);
+  writeFileSync(join(home, "a", "kept"), "");
+  undo();
+  expect(existsSync(join(home, "a", "b"))).toBe(false);
+  expect(existsSync(join(home, "a", "kept"))).toBe(true);
+  expect(() => isDirectory(join(home, "a", "kept"))).toThrow(/is a file/);
+  expect(() => isDirectory(join(home, "a", "kept", "below"))).toThrow(/dir:/);
+  expect(() => makeDirectory("/proc/nowhere/x")).toThrow(/dir:/);
+});

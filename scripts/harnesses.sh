@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Installs the real coding agents that tests drive (Claude Code, pi, an ACP agent), apart from Lichen's own dependencies.
+set -euo pipefail
+cd "$(dirname "$0")/../test/harnesses"
+npm ci --no-audit --no-fund
+# It works without its optional parts, which are as large again as many a program.
+cd qwen
+npm ci --omit=optional --no-audit --no-fund
