@@ -18,7 +18,7 @@ test("[MA4] a session's name begins with a letter or a digit, holds letters, dig
 
 test("[MA5] a directory may begin with ~ for the home of the machine's user, and a relative one lies there", () => {
   expect(placeOf("~", "/home/me")).toBe("/home/me");
-  expect(placeOf("~/work/../x", "/home/me")).toBe("/home/me/x");
+  expect(placeOf("~/code/../x", "/home/me")).toBe("/home/me/x");
   expect(placeOf("work", "/home/me")).toBe("/home/me/work");
   expect(placeOf("/tmp/~/x", "/home/me")).toBe("/tmp/~/x");
   expect(placeOf("~other", "/home/me")).toBe("/home/me/~other");
