@@ -110,7 +110,6 @@ test("[U6] what was kept for a host goes to none that another state directory ha
     args: ["--state", home.path("again")],
   });
   await chat.until((lines) => timesSeen(aboveEditor(lines), "Read.") === 2);
-  // Above the editor until the host's word of it has come, then in the conversation alone.
   await chat.until((lines) => timesSeen(lines, "for one only") === 1);
 });
 

@@ -155,8 +155,12 @@ export class Terminal implements AsyncDisposable {
   async until(look: Look, what: string = nameOf(look)): Promise<readonly string[]> {
     let lines: readonly string[] = [];
     const isSeen = async () => {
+      const written = this.#written.length;
+      const isPainting = this.#isOn("2026");
       lines = await this.screen();
-      return !this.#isOn("2026") && shows(look, lines);
+      // What came meanwhile may have been half painted when the screen was taken, and be whole by now.
+      const isWhole = !isPainting && written === this.#written.length;
+      return isWhole && shows(look, lines);
     };
     if (await this.#wait(isSeen)) return lines;
     const why = this.#end() ? `the program ended with ${this.#end()?.code}` : "time is over";
