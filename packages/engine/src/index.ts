@@ -25,4 +25,5 @@ export type {
   HarnessOptions,
   HarnessSettings,
   HarnessStanding,
+  HarnessWall,
 } from "./harness/port.ts";

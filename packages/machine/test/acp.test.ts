@@ -3,6 +3,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ownHarnesses } from "../src/index.ts";
+import { openWall } from "../src/access/index.ts";
+import { AccessRig } from "./access/rig.ts";
 import { Rig } from "./rig.ts";
 
 const program = join(import.meta.dirname, "../../engine/test/acp/agent.ts");
@@ -30,4 +32,13 @@ test("[MA36] an agent of the Agent Client Protocol is asked and allowed under th
   const info = await rig.until("a", (it) => it.state === "idle" && it.turns === 1);
   expect(info).toMatchObject({ preview: "did the file", caps: { approve: true, takeover: false } });
   expect(rig.reports).toEqual([]);
+});
+
+test("[AC25] what an agent's client does in its place keeps to what the machine hides, whether a wall stands or not", async () => {
+  await using rig = await AccessRig.open();
+  const { sockets } = rig.access;
+  const hide = [join(rig.root, "compiled")];
+  const wall = await openWall({ mode: "off", mask: [rig.stateDir], hide, sockets });
+  const around = wall.around({ id: "a", dir: rig.root });
+  expect(around.hidden?.()).toEqual([rig.stateDir, sockets.folder, ...hide]);
 });

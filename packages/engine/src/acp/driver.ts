@@ -37,7 +37,6 @@ export class AcpDriver implements HarnessDriver, Connection {
   readonly #host: EngineHost;
   readonly #options: HarnessOptions;
   readonly #choices: Choices;
-  readonly #files: AgentFiles;
   readonly #asks: Asks;
   readonly #runs: Runs;
   #held: Held | undefined;
@@ -51,7 +50,6 @@ export class AcpDriver implements HarnessDriver, Connection {
     this.#host = host;
     this.#options = options;
     this.#choices = choices;
-    this.#files = new AgentFiles(options.dir);
     this.#asks = new Asks(() => options.settings().autoApprove);
     this.supervisor = new Supervisor({ session, host, options, processes, driver: this });
     this.#runs = new Runs({
@@ -126,22 +124,19 @@ export class AcpDriver implements HarnessDriver, Connection {
   }
 
   #hold(process: HarnessProcess): Held {
-    const { env, wall, clock, report } = this.#options;
+    const { clock, report } = this.#options;
     const talk = new Talk({
       ...{ host: this.#host, asks: this.#asks, choices: this.#choices, report },
       touch: () => this.supervisor.touch(),
       now: () => clock.now(),
       after: (ms, wake) => clock.after(ms, wake),
     });
-    const terminals = new Terminals(
-      { env, ...(wall ? { wall } : {}) },
-      this.#files,
-      this.#session.epoch,
-    );
+    const files = new AgentFiles(this.#options);
+    const terminals = new Terminals(this.#options, files, this.#session.epoch);
     const { group, startedAt } = process.group;
     const promptName = (id: unknown): string => `acp-${group}-${startedAt}-${String(id)}`;
     const answering = serving({
-      ...{ asks: this.#asks, files: this.#files, terminals },
+      ...{ asks: this.#asks, files, terminals },
       turn: () => talk.turnNow(),
       durable: async () => talk.turn?.recorder.durable(),
       promptName,

@@ -19,6 +19,15 @@ export interface HarnessClock {
   after(ms: number, wake: () => void): () => void;
 }
 
+/** The machine's wall around an agent's processes: it puts a command behind it. */
+export interface HarnessWall {
+  (argv: readonly string[]): { readonly argv: readonly string[]; release(): void };
+  /** What they do not see, whether a wall stands or not: nothing of it is read or written in their place either. */
+  readonly hidden?: () => readonly string[];
+  /** What they may read and never change; asked for at each change. */
+  readonly readOnly?: () => readonly string[];
+}
+
 export interface HarnessOptions {
   /** The coding agent's working directory, absolute. */
   readonly dir: string;
@@ -29,10 +38,7 @@ export interface HarnessOptions {
   readonly settings: () => HarnessSettings;
   readonly clock: HarnessClock;
   /** Puts a command behind the machine's wall (bubblewrap); the command itself where there is none. */
-  readonly wall?: (argv: readonly string[]) => {
-    readonly argv: readonly string[];
-    release(): void;
-  };
+  readonly wall?: HarnessWall;
   /** Told of faults that have no caller. */
   readonly report: (error: unknown) => void;
 }

@@ -53,6 +53,25 @@ test("[AC9] nothing outside the directory is reached, by no name", async () => {
   expect(existsSync(join(rig.folder, "new.txt"))).toBe(false);
 });
 
+test("[AC25] an agent is refused what its wall hides and what it keeps read-only, as the wall says it at that moment", async () => {
+  const kept: string[] = [];
+  const behind = (argv: readonly string[]) => ({ argv, release: () => {} });
+  const wall = Object.assign(behind, {
+    hidden: () => [join(rig.dir, "state")],
+    readOnly: () => kept,
+  });
+  const rig = await start({ wall });
+  await mkdir(join(rig.dir, "state"));
+  await writeFile(join(rig.dir, "state/token"), "secret");
+  expect(await told(rig, "read state/token")).toMatch(/^refused: .*closed to tools/);
+  expect(await told(rig, "write state/token mine")).toMatch(/^refused: .*closed to tools/);
+  expect(await told(rig, "elsewhere state")).toMatch(/^refused: .*closed to tools/);
+  expect(await told(rig, "write code.ts mine")).toBe("written");
+  kept.push(join(rig.dir, "code.ts"));
+  expect(await told(rig, "write code.ts yours")).toMatch(/^refused: /);
+  expect(await told(rig, "read code.ts")).toBe("mine");
+});
+
 test("[AC10] a terminal runs a command in the directory and tells its output and its end", async () => {
   const rig = await start();
   const ran = JSON.parse(await told(rig, "run sh -c echo\t$GREETING")) as object;

@@ -4,7 +4,7 @@
 //   DV22  A process of an agent reaches neither the owner's token, nor keys of devices, nor the store, nor the socket of
 //         another agent, wherever bubblewrap works.
 
-import type { HarnessOptions } from "@lichen/engine";
+import type { HarnessWall } from "@lichen/engine";
 import { openSandbox, type SandboxOptions } from "@lichen/engine/node";
 import { type SessionSockets, socketVariable } from "./session-sockets.ts";
 
@@ -21,14 +21,16 @@ export interface MachineWall {
   /** Why there is none: the sockets still tell the agents apart, but nothing hides them from each other. */
   readonly reason?: string;
   /** What puts each process of one agent, which works in `dir`, behind the wall and gives it its socket. */
-  around(agent: { readonly id: string; readonly dir: string }): NonNullable<HarnessOptions["wall"]>;
+  around(agent: { readonly id: string; readonly dir: string }): HarnessWall;
 }
 
 export async function openWall(given: WallOptions): Promise<MachineWall> {
   const { mask, sockets, shown: shownTo, ...options } = given;
+  const masked = [...mask, sockets.folder];
+  const hidden = [...masked, ...(options.hide ?? [])];
   const sandbox = await openSandbox({
     ...options,
-    mask: [...mask, sockets.folder],
+    mask: masked,
     // Where an agent works is checked with each of its processes.
     cwd: "/",
   });
@@ -36,9 +38,8 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
   return {
     kind,
     ...(reason === undefined ? {} : { reason }),
-    around:
-      ({ id, dir }) =>
-      (argv) => {
+    around: ({ id, dir }) => {
+      const behind = (argv: readonly string[]) => {
         const socket = sockets.open(id);
         try {
           const told = ["/usr/bin/env", `${socketVariable}=${socket.path}`, ...argv];
@@ -53,6 +54,8 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
           socket.release();
           throw error;
         }
-      },
+      };
+      return Object.assign(behind, { hidden: () => hidden });
+    },
   };
 }

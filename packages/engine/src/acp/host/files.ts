@@ -1,28 +1,38 @@
 // The files that an agent reads and writes through its client: those of its directory, wherever links and `..` lead.
 //
-// A write is whole or not at all.
+//   - It gets nothing here that its own process does not: what the wall hides is closed, what it keeps read-only stays so.
+//   - The directory is where it was when the process began: no link that is put in its place leads elsewhere.
+//   - A write is whole or not at all.
 
 import { randomUUID } from "node:crypto";
 import { open, rename, stat, unlink } from "node:fs/promises";
 import { Fault } from "@lichen/wire";
 import { explain, Guard } from "../../tools/host/guard.ts";
 import { isWithin, realPlace } from "../../tools/host/places.ts";
+import type { HarnessOptions } from "../../harness/port.ts";
 
 const longestText = 64 * 1024 * 1024;
 
 export class AgentFiles {
   readonly #dir: string;
+  /** Where the directory really is. */
+  readonly #root: string;
   readonly #guard: Guard;
 
-  constructor(dir: string) {
+  constructor({ dir, wall }: Pick<HarnessOptions, "dir" | "wall">) {
     this.#dir = dir;
-    this.#guard = new Guard({ cwd: dir, protectedPaths: [] });
+    this.#root = realPlace(dir);
+    this.#guard = new Guard({
+      cwd: dir,
+      protectedPaths: wall?.hidden?.() ?? [],
+      ...(wall?.readOnly ? { readOnly: wall.readOnly } : {}),
+    });
   }
 
   /** A text, or `limit` lines of it from line `line` (from 1). */
   async read(path: string, line?: number | null, limit?: number | null): Promise<string> {
-    const root = this.#refuseOutside(path);
-    await using file = await this.#guard.openFile(path, root);
+    this.#refuseOutside(path);
+    await using file = await this.#guard.openFile(path, this.#root);
     const { size } = await file.stat();
     if (size > longestText)
       throw new Fault(
@@ -38,10 +48,9 @@ export class AgentFiles {
 
   /** Makes a file, with its folders, or replaces all of it. */
   async write(path: string, content: string): Promise<void> {
-    const root = this.#refuseOutside(path);
-    const { folder, name } = await this.#guard.openParent(path);
+    this.#refuseOutside(path);
+    const { folder, name } = await this.#guard.openParent(path, this.#root);
     await using parent = folder;
-    if (!isWithin(parent.path, root)) throw outside(path);
     const target = parent.at(name);
     const found = await stat(target).catch(() => undefined);
     if (found && !found.isFile()) throw new Fault("invalid", `${path} is not a regular file.`);
@@ -65,17 +74,14 @@ export class AgentFiles {
   /** A folder of the directory, as it really is; the directory itself where none is named. */
   async folder(path: string | undefined): Promise<string> {
     if (path === undefined) return this.#dir;
-    const root = this.#refuseOutside(path);
+    this.#refuseOutside(path);
     await using folder = await this.#guard.openFolder(path);
-    if (!isWithin(folder.path, root)) throw outside(path);
+    if (!isWithin(folder.path, this.#root)) throw outside(path);
     return folder.path;
   }
 
-  /** The real directory, where the path leads to something below it. */
-  #refuseOutside(path: string): string {
-    const root = realPlace(this.#dir);
-    if (!isWithin(realPlace(this.#guard.resolve(path)), root)) throw outside(path);
-    return root;
+  #refuseOutside(path: string): void {
+    if (!isWithin(realPlace(this.#guard.resolve(path)), this.#root)) throw outside(path);
   }
 }
 

@@ -112,8 +112,11 @@ export class Guard {
     return this.#folder(handle, target, path);
   }
 
-  /** The folder that a file is to be written in, made where it is missing, and the file's name there. Links in the path are followed. */
-  async openParent(path: string): Promise<{ folder: Folder; name: string }> {
+  /**
+   * The folder that a file is to be written in, made where it is missing, and the file's name there. Links in the path are
+   * followed; with `within` (a real path), to what really lies in that folder.
+   */
+  async openParent(path: string, within?: string): Promise<{ folder: Folder; name: string }> {
     const target = this.resolve(path);
     this.#refuseName(target, path);
     await this.#readOnly.refuseChange(target, path);
@@ -127,6 +130,7 @@ export class Guard {
     const name = basename(place);
     let folder = await this.openFolder(existing);
     try {
+      if (within !== undefined && !isWithin(folder.path, within)) throw leadsOut(path, within);
       await this.#readOnly.refuseChange(join(folder.path, ...missing, name), path);
       for (const below of missing) {
         await mkdir(folder.at(below)).catch((error: unknown) => {
@@ -188,8 +192,7 @@ export class Guard {
     const found = await handle.stat({ bigint: true });
     if (!found.isFile()) throw notAFile(shown, found.isDirectory());
     const place = await this.#place(handle, target, shown);
-    if (within !== undefined && !isWithin(place, within))
-      throw new Fault("denied", `${shown} leads out of ${within}.`);
+    if (within !== undefined && !isWithin(place, within)) throw leadsOut(shown, within);
     await this.#refuseInside(place, found, shown);
     return handle;
   }
@@ -255,6 +258,10 @@ function refusal(path: string): Fault {
     "denied",
     `${path} belongs to the host (its state, credentials or a process's memory) and is closed to tools.`,
   );
+}
+
+function leadsOut(path: string, within: string): Fault {
+  return new Fault("denied", `${path} leads out of ${within}.`);
 }
 
 function notAFile(path: string, isFolder: boolean): Fault {
