@@ -114,8 +114,11 @@ export interface Agent {
   }): Promise<{ info: SessionInfo; replay: boolean }>;
   /** The models that its sessions can be set to, those that are ready first; none where its engine offers no choice. */
   models(query?: ModelQuery): Promise<ModelPage>;
-  /** The same agent on behalf of somebody: metadata is checked, stored on what is admitted, and decides identity. */
-  withMeta(meta: JsonObject): Agent;
+  /**
+   * The same agent on behalf of somebody: metadata is checked, stored on what is admitted, and decides identity.
+   * `stopsAll`: an owner, who may cancel what others began.
+   */
+  withMeta(meta: JsonObject, options?: { readonly stopsAll?: boolean }): Agent;
 }
 
 /** A page of numbered events. */

@@ -10,6 +10,7 @@ import { grantsContract } from "./grants.contract.ts";
 import { callsContract } from "./calls.contract.ts";
 import { programsContract } from "./programs.contract.ts";
 import { approvalsContract } from "./approvals.contract.ts";
+import { denialsContract } from "./denials.contract.ts";
 import { readContract } from "./read.contract.ts";
 import { recoveryContract } from "./recovery.contract.ts";
 import { settlementContract } from "./settlement.contract.ts";
@@ -40,6 +41,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   capabilitiesContract(host, withSql);
   grantsContract(host, withSql);
   approvalsContract(host, withSql);
+  denialsContract(host, withSql);
   programsContract(host, withSql);
   recoveryContract(host, withSql);
   settlementContract(host, withSql);

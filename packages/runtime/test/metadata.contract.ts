@@ -154,6 +154,32 @@ export function metadataContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check(
+    "[A12] a denial that stops the run is limited as a cancel is; one that may stop all is not",
+    async (stage) => {
+      const ask = { kind: "tool", tool: "pay" } as const;
+      const life = await stage.open({ meta: byAuthor, engine: [{ ask }, { ask }, { say: "on" }] });
+      const one = life.agent.withMeta(of("u1")).session("s");
+      const running = await sent(one, prompt("r1"));
+      await until(async () => (await one.info()).approvals === 1, "a question");
+      const [asked] = (await one.read()).approvals;
+      const stop = (requestId: string) =>
+        ({
+          type: "answer",
+          requestId,
+          approvalId: asked!.approvalId,
+          allow: false,
+          interrupt: true,
+        }) as const;
+      const two = life.agent.withMeta(of("u2")).session("s");
+      expect(await refusal(two.send(stop("a1")))).toBe("denied");
+      expect((await one.info()).approvals).toBe(1);
+      const owner = life.agent.withMeta(of("u2"), { stopsAll: true }).session("s");
+      expect((await owner.send(stop("a2"))).status).toBe("accepted");
+      expect((await settled(one, running)).terminal).toBe("cancelled");
+    },
+  );
+
   check("[A12] without an identity path nobody is limited", async (stage) => {
     const life = await stage.open({ capacity: 0 });
     const id = await sent(life.agent.withMeta(of("u1")).session("s"), prompt("r1"));

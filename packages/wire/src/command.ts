@@ -120,6 +120,8 @@ export const Command = z.discriminatedUnion("type", [
     answers: json("answers").optional(),
     input: json("input").optional(),
     always: z.boolean().optional(),
+    /** With a denial: the run is cancelled too. */
+    interrupt: z.boolean().optional(),
   }),
   z.strictObject({
     type: z.literal("compact"),

@@ -173,6 +173,8 @@ export const entryData = {
     /** SHA-256 of the canonical JSON of the input that may run. */
     digest: z.string(),
     always: z.boolean().optional(),
+    /** Denied, and its run cancelled with it. */
+    interrupt: z.boolean().optional(),
   }),
   "approval.withdrawn": z.object({ approvalId: z.string(), reason: z.string() }),
   "approval.expired": z.object({ approvalId: z.string() }),

@@ -71,6 +71,7 @@ export class Effects {
       partial: (partial) => run.partial(partial),
       ask: (question) => run.ask(question),
       withdrawQuestion: (key, reason) => run.withdrawQuestion(key, reason),
+      withdrawQuestions: (prefix, reason) => run.withdrawQuestions(prefix, reason),
       steers: () => run.steers(),
       onSteer: (arrived) => run.onSteer(arrived),
       lines: () => run.lines(),

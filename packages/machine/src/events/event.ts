@@ -74,12 +74,13 @@ function content(recorded: Entry, { toClaudeLine, outsideOf }: LineReading): Con
 }
 
 function answerOf(answer: EntryData["approval.answered"]): JsonObject {
-  const { approvalId, prompt, allow, message, answers } = answer;
+  const { approvalId, prompt, allow, message, answers, interrupt } = answer;
   return {
     prompt: prompt ?? approvalId,
     allow,
     message: message === undefined ? "" : json(message),
     ...(answers === undefined ? {} : { answers }),
+    ...(interrupt ? { interrupt } : {}),
   };
 }
 

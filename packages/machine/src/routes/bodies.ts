@@ -58,6 +58,7 @@ export const PromptBody = z.strictObject({
   answers: JsonObject.exactOptional(),
   input: JsonObject.exactOptional(),
   always: z.boolean().exactOptional(),
+  interrupt: z.boolean().exactOptional(),
 });
 
 const count = (name: string, least: number, most: number) =>

@@ -1,6 +1,6 @@
 // The routes by which people talk with a session: messages, answers to prompts, interrupts.
 
-import { guardedHeaders, json, noContent, readJson } from "@lichen/server/door";
+import { demand, guardedHeaders, json, noContent, readJson } from "@lichen/server/door";
 import { Hono } from "hono";
 import type { MachineSessions } from "../sessions/machine-sessions.ts";
 import { MessageBody, PromptBody } from "./bodies.ts";
@@ -23,8 +23,9 @@ export function talkRoutes(sessions: MachineSessions): Hono<DoorEnv> {
   sessionRoute(app, "/v1/sessions/:name/prompts/:id", sessions, {
     POST: {
       right: "answer",
-      run: async ({ request, by, seat, name }) => {
+      run: async ({ request, principal, by, seat, name }) => {
         const answer = await readJson(request, PromptBody);
+        if (answer.interrupt) demand(principal, "send");
         await refusedAs(409, () => seat.answer(name("id"), answer, by));
         return noContent();
       },

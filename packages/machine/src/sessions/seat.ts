@@ -39,6 +39,8 @@ export interface PromptAnswer {
   readonly input?: JsonObject;
   /** The rule that the harness suggests holds from now on. */
   readonly always?: boolean;
+  /** With a denial: the turn is stopped too. */
+  readonly interrupt?: boolean;
 }
 
 export interface SettingsPatch {
@@ -373,7 +375,9 @@ export class Seat {
   }
 
   #sessionOf(by: string | undefined): Session {
-    return by === undefined ? this.session : this.agent.withMeta({ by }).session(onlySession);
+    return by === undefined
+      ? this.session
+      : this.agent.withMeta({ by }, { stopsAll: true }).session(onlySession);
   }
 }
 

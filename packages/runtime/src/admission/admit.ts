@@ -7,7 +7,7 @@
 //   A7   A full queue (256) refuses `capacity`; `delivery: "reject"` on a busy session refuses `busy`.
 //   A10  Cancelling settled work is `too_late`; pending-only cancel of a claimed command is `too_late` and aborts nothing.
 //   A11  Abort cancels the running command and every queued prompt in one step.
-//   A12  A bound principal cancels only their own commands.
+//   A12  A bound principal cancels only their own commands, one that stops all everybody's.
 
 import {
   type BlobRef,
@@ -25,10 +25,16 @@ import {
   type SessionRow,
   type SessionWriter,
 } from "../log/session-row.ts";
-import { type CommandRow, queuedCommands, runningCommand } from "../queue/command-table.ts";
+import {
+  commandRow,
+  type CommandRow,
+  queuedCommands,
+  runningCommand,
+} from "../queue/command-table.ts";
 import type { Coordinator } from "../queue/coordinator.ts";
 import { commandById, recordCancel, settlePending, withdrawApprovals } from "../queue/settle.ts";
 import type { Sessions } from "../queue/sessions.ts";
+import { approvalRow } from "../run/approval-table.ts";
 import { storeImage } from "../run/draft.ts";
 import { eidOf, idOf, parseId, seqOf } from "../store/keys.ts";
 import type { Tx } from "../store/writer.ts";
@@ -208,7 +214,7 @@ export class Admission {
     const { ground } = this.#sessions;
     const { sid, key } = session.row;
     const own = (command: CommandRow): boolean =>
-      bound?.identity === undefined || command.identity === bound.identity;
+      bound?.identity === undefined || bound.stopsAll || command.identity === bound.identity;
     const running = runningCommand(ground.sql, sid);
     const queued = queuedCommands(ground.sql, sid).filter(own);
     if (running && !own(running) && queued.length === 0)
@@ -249,6 +255,12 @@ export class Admission {
     const { type: _type, requestId: _requestId, approvalId: _approvalId, ...given } = command;
     const asked = eidOf(session.row.sid, parsed.seq);
     const isFirst = this.#coordinator.approvals.answer(tx, session, asked, given, ownerOf(bound));
+    if (isFirst && given.interrupt) {
+      const run = approvalRow(this.#sessions.ground.sql, asked)!.cid;
+      const target = commandRow(this.#sessions.ground.sql, run)!;
+      mayCancel(target, bound);
+      this.#stop(tx, session, target, bound);
+    }
     return { status: isFirst ? "accepted" : "too_late" };
   }
 
@@ -290,6 +302,7 @@ function ownerOf(bound: Bound | undefined): {
 }
 
 function mayCancel(target: CommandRow, bound: Bound | undefined): void {
-  if (bound?.identity === undefined || target.identity === bound.identity) return;
+  if (bound?.identity === undefined || bound.stopsAll) return;
+  if (target.identity === bound.identity) return;
   throw new Fault("denied", "This command was sent by somebody else: only they can cancel it.");
 }

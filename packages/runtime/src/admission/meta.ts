@@ -27,17 +27,24 @@ export interface MetaRules {
 export interface Bound {
   readonly meta: JsonObject;
   readonly identity: string | undefined;
+  /** An owner: whose commands they are limits no cancel. */
+  readonly stopsAll: boolean;
 }
 
 const metaBytes = 4_096;
 
 /** Checks metadata and finds the principal in it. */
-export function bindMeta(sql: Sql, rules: MetaRules, given: JsonObject): Bound {
+export function bindMeta(
+  sql: Sql,
+  rules: MetaRules,
+  given: JsonObject,
+  { stopsAll = false }: Partial<Pick<Bound, "stopsAll">> = {},
+): Bound {
   const meta = rules.schema ? checked(rules.schema, given) : given;
   const json = canonicalJson(meta);
   if (utf8Bytes(json) > metaBytes)
     throw new Fault("too_large", `Metadata may hold ${metaBytes} bytes of JSON at most.`);
-  if (rules.identityPath === undefined) return { meta, identity: undefined };
+  if (rules.identityPath === undefined) return { meta, identity: undefined, stopsAll };
   const [row] = sql.all<{ type: string | null; identity: string | null }>(
     "select json_type(?, ?) as type, json_extract(?, ?) as identity",
     json,
@@ -51,7 +58,7 @@ export function bindMeta(sql: Sql, rules: MetaRules, given: JsonObject): Bound {
       "invalid",
       `Metadata names no principal: ${rules.identityPath} must be a well-formed text that is not empty.`,
     );
-  return { meta, identity: row.identity };
+  return { meta, identity: row.identity, stopsAll };
 }
 
 function checked(schema: StandardSchema, given: JsonObject): JsonObject {

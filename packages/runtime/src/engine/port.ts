@@ -214,6 +214,8 @@ export interface Answer {
   /** The input as a person edited it, validated. */
   readonly input?: JsonObject;
   readonly always?: boolean;
+  /** Of a denial: the run is cancelled with it. */
+  readonly interrupt?: boolean;
 }
 
 /** A message that joined the run at a safe point; it is in the log and in `transcript()` by now. */
@@ -269,6 +271,8 @@ export interface Run extends EngineSession {
   ask(question: Question): Promise<Answer>;
   /** The person is no longer needed: the harness answered by itself or died. */
   withdrawQuestion(key: string, reason: string): Promise<void>;
+  /** The same of all questions under keys that begin so, also those of an earlier process. */
+  withdrawQuestions(prefix: string, reason: string): Promise<void>;
   /** Takes the steers and lines that arrived, at a safe point: each becomes a message of this run. Empty without I/O when there are none. */
   steers(): Promise<Steer[]>;
   /**

@@ -6,6 +6,7 @@
 //   P4  An approval nobody answers expires as denied at its time, also when the host was down then.
 //   P5  What a call asks while it runs is withdrawn when the call ends.
 //   P6  `always` is taken only where the engine suggested something lasting.
+//   P7  `interrupt` goes with a denial.
 
 import { canonicalJson, Fault, type EntryData, type JsonObject } from "@lichen/wire";
 import type { Answer, Question } from "../engine/port.ts";
@@ -46,7 +47,7 @@ export interface Asker {
 
 export type GivenAnswer = Pick<
   EntryData["approval.answered"],
-  "allow" | "message" | "answers" | "input" | "always"
+  "allow" | "message" | "answers" | "input" | "always" | "interrupt"
 >;
 
 const dayMs = 86_400_000;
@@ -166,6 +167,11 @@ export class Approvals {
 
   /** Decides a pending approval inside a transaction; false where it was decided already. */
   answer(tx: Tx, session: SessionWriter, asked: number, given: GivenAnswer, by: By): boolean {
+    if (given.interrupt && given.allow)
+      throw new Fault(
+        "invalid",
+        "interrupt: it goes with a denial: what is allowed goes on, so deny it or leave `interrupt` out.",
+      );
     const { sql, platform } = this.#sessions.ground;
     const row = approvalRow(sql, asked);
     if (!row || sidOf(asked) !== session.row.sid)
@@ -203,6 +209,15 @@ export class Approvals {
     await this.#sessions.write(sidOf(cid), (tx, session) => {
       const row = approvalNamed(sql, cid, name);
       if (row?.state === "pending") this.#withdraw(tx, session, row, reason);
+    });
+  }
+
+  /** The harness needs no answer any more to all that it asked under names that begin so. */
+  async withdrawAll(cid: number, prefix: string, reason: string): Promise<void> {
+    const { sql } = this.#sessions.ground;
+    await this.#sessions.write(sidOf(cid), (tx, session) => {
+      for (const row of pendingApprovals(sql, cid))
+        if (row.name.startsWith(prefix)) this.#withdraw(tx, session, row, reason);
     });
   }
 
@@ -253,6 +268,7 @@ export class Approvals {
       ...(given?.answers ? { answers: given.answers } : {}),
       ...(given?.input ? { input: given.input } : {}),
       ...(given?.always === undefined ? {} : { always: given.always }),
+      ...(given?.interrupt === undefined ? {} : { interrupt: given.interrupt }),
     };
   }
 

@@ -263,6 +263,10 @@ export class LiveRun implements Run {
     return this.#house.approvals.withdraw(this.cid, key, reason);
   }
 
+  withdrawQuestions(prefix: string, reason: string): Promise<void> {
+    return this.#house.approvals.withdrawAll(this.cid, prefix, reason);
+  }
+
   async steers(): Promise<Steer[]> {
     if (!this.#hasSteers && this.#lines.length === 0) return [];
     this.#guard();

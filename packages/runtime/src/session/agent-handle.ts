@@ -121,8 +121,8 @@ export class AgentHandle implements Agent {
     return modelPage(this.#house.coordinator.engineOf(this.#whose.aid), query);
   }
 
-  withMeta(meta: JsonObject): Agent {
-    const bound = bindMeta(this.#house.ground.sql, this.#rules, meta);
+  withMeta(meta: JsonObject, options?: { readonly stopsAll?: boolean }): Agent {
+    const bound = bindMeta(this.#house.ground.sql, this.#rules, meta, options);
     return new AgentHandle(this.#house, this.#whose, this.#rules, bound);
   }
 }

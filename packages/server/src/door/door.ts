@@ -279,7 +279,7 @@ export function createDoor(options: DoorOptions): Door {
 /** The agent as a device acts on it: its name stands by what it does. */
 function actedBy(agent: Agent, principal: Principal): Agent {
   if (principal.kind !== "owner" || principal.name === undefined) return agent;
-  return agent.withMeta({ by: principal.name });
+  return agent.withMeta({ by: principal.name }, { stopsAll: true });
 }
 
 /** Lets in who has one of the rights that a deed may need; the last one's refusal is the answer. */

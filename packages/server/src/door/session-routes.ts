@@ -183,6 +183,8 @@ async function command(ask: Ask): Promise<Response> {
   const id = ask.name("session");
   const body = await readJson(ask.request, Command, imageCap);
   ask.demand(body.type === "answer" ? "answer" : "send");
+  // It stops a run as a cancel does.
+  if (body.type === "answer" && body.interrupt) ask.demand("send");
   // Every device of an owner may stop what another one began.
   const agent = body.type === "cancel" || body.type === "abort" ? ask.shared : ask.agent;
   const receipt = await agent.session(id).send(body);
