@@ -100,6 +100,34 @@ test("[AC10] what a command leaves in the background ends with it", async () => 
   await until(left, "the end of what was left");
 });
 
+test("[AC10] the end of a command waits for no child that left its group with its output", async () => {
+  const rig = await start();
+  await writeFile(join(rig.dir, "leave.sh"), "setsid sleep 600 & echo $!; exit 3\n");
+  const began = performance.now();
+  const said = JSON.parse(await told(rig, "run sh leave.sh")) as { output: string };
+  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(said).toMatchObject({ exitCode: 3, output: expect.stringMatching(/^\d+\n$/) });
+  await rig.engine.restart();
+  const left = async () => (await processInfo(Number(said.output)))?.isDead ?? true;
+  await until(left, "its end with the agent's process");
+});
+
+test("[AC26] variables that the agent names are its command's and never those of what builds the wall", async () => {
+  const walls: (readonly string[])[] = [];
+  const rig = await start({
+    wall: (argv) => {
+      walls.push(argv);
+      const builds = 'printenv GREETING LD_PRELOAD; exec "$@"';
+      return { argv: ["sh", "-c", builds, "sh", ...argv], release: () => {} };
+    },
+  });
+  expect(JSON.parse(await told(rig, "run printenv GREETING"))).toMatchObject({ output: "hello\n" });
+  expect(JSON.parse(await told(rig, "run sh -c env\t|\tgrep\t^LICHEN"))).toMatchObject({
+    output: expect.stringMatching(/^LICHEN_HARNESS=[^=]+\n$/),
+  });
+  expect(JSON.stringify(walls)).not.toContain("hello");
+});
+
 test("[AC10] of an output the last bytes are kept, whole characters of them", async () => {
   const rig = await start();
   const said = JSON.parse(await told(rig, "limited 5 printf äöü€")) as { output: string };
@@ -123,7 +151,7 @@ test("[AC10] a terminal stands behind the wall and is ended with the agent's pro
   expect(await processInfo(pid)).toBeDefined();
   await rig.engine.restart();
   await until(async () => (await processInfo(pid))?.isDead ?? true, "the terminal's end");
-  expect(walled.map((argv) => argv[0])).toContain("printenv");
+  expect(walled.some((argv) => argv.includes("printenv"))).toBe(true);
   expect(released).toBe(3);
 });
 

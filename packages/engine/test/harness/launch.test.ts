@@ -160,3 +160,23 @@ test("[HK1] behind a wall it is the launcher that begins there, and the wall is 
   expect(lines).toEqual([{ hello: 1 }, "last"]);
   expect(released).toBe(1);
 });
+
+test("[HK15] without file handles left a start is refused in words, and the host goes on", async () => {
+  const program = join(import.meta.dirname, "crowded-host.ts");
+  const limited = 'ulimit -n 80; exec "$@"';
+  const host = spawn("sh", ["-c", limited, "sh", process.execPath, program, standIn.folder], {
+    env: { PATH: process.env["PATH"] ?? "" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let out = "";
+  host.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  const [code] = await once(host, "close");
+  expect(code).toBe(0);
+  const answers = JSON.parse(out) as { spare: number; harness: string; terminal: string }[];
+  for (const { harness, terminal } of answers)
+    for (const answer of [harness, terminal])
+      expect(answer).toMatch(/^began$|^Fault: true could not be started: too many files are open/);
+  expect(answers[0]).toMatchObject({ harness: expect.stringContaining("Fault") });
+  expect(answers[0]).toMatchObject({ terminal: expect.stringContaining("Fault") });
+  expect(answers.at(-1)).toEqual({ spare: -1, harness: "began", terminal: "began" });
+});

@@ -2,12 +2,15 @@
 //
 //   - Each has a process group of its own and the mark of its session; none outlives the agent's process, and what a
 //     command leaves in the background ends with it.
+//   - A command's end is its own: who inherited its output and left its group is not waited for.
+//   - Variables that the agent names count behind the wall alone: what builds the wall must not be told by them what to load.
 //   - Of an output the last bytes are kept, whole characters of them.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { Fault } from "@lichen/wire";
+import { begin, closedWithin, notBegun } from "../../harness/host/begin.ts";
 import { harnessMark } from "../../harness/host/processes.ts";
-import type { HarnessOptions } from "../../harness/port.ts";
+import type { HarnessOptions, HarnessWall } from "../../harness/port.ts";
 import type { AgentFiles } from "./files.ts";
 
 export interface TerminalRequest {
@@ -28,18 +31,24 @@ interface Terminal {
   readonly limit: number;
   output: Buffer;
   isCut: boolean;
+  /** Its process is gone; `exit` is told once its last output is there. */
+  isGone: boolean;
   exit?: TerminalExit;
   readonly exited: Promise<TerminalExit>;
 }
 
 const usualLimit = 1024 * 1024;
+const mostKept = 8 * 1024 * 1024;
 const mostTerminals = 64;
+/** How long the pipes of a command that is gone are read on: what it wrote last is in them by then. */
+const lastWordsMs = 500;
 
 export class Terminals {
   readonly #options: Pick<HarnessOptions, "env" | "wall">;
   readonly #files: AgentFiles;
   readonly #mark: string;
   readonly #terminals = new Map<string, Terminal>();
+  readonly #beginning = new Set<Promise<unknown>>();
   #made = 0;
   #isOver = false;
 
@@ -55,48 +64,78 @@ export class Terminals {
   }
 
   async create(request: TerminalRequest): Promise<string> {
-    if (this.#terminals.size >= mostTerminals)
+    if (this.#terminals.size + this.#beginning.size >= mostTerminals)
       throw new Fault(
         "capacity",
         `There are ${mostTerminals} terminals: release those that are not needed any more.`,
       );
+    const beginning = this.#create(request);
+    this.#beginning.add(beginning);
+    try {
+      return await beginning;
+    } finally {
+      this.#beginning.delete(beginning);
+    }
+  }
+
+  async #create(request: TerminalRequest): Promise<string> {
     const cwd = await this.#files.folder(request.cwd ?? undefined);
-    if (this.#isOver) throw new Fault("unavailable", "The agent's process is gone.");
-    const walled = this.#options.wall?.(argvOf(request));
-    const [file = "", ...args] = walled?.argv ?? argvOf(request);
-    const named = Object.fromEntries((request.env ?? []).map(({ name, value }) => [name, value]));
-    const child = spawn(file, args, {
-      cwd,
-      env: { ...this.#options.env, ...named, [harnessMark]: this.#mark },
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    if (this.#isOver) throw isGone();
+    const { child, release } = await this.#begun(request, cwd);
     const ended = Promise.withResolvers<TerminalExit>();
     const terminal: Terminal = {
       child,
-      limit: Math.max(0, request.outputByteLimit ?? usualLimit),
+      limit: Math.min(Math.max(0, request.outputByteLimit ?? usualLimit), mostKept),
       output: Buffer.alloc(0),
       isCut: false,
-      exited: ended.promise.finally(() => walled?.release()),
+      isGone: false,
+      exited: ended.promise.finally(release),
     };
     const hear = (chunk: Buffer): void => keep(terminal, chunk);
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
-    // What it left holds its pipes open otherwise.
-    child.once("exit", () => killGroup(terminal));
-    child.once("close", (exitCode, signal) => {
-      terminal.exit ??= { exitCode, signal };
+    child.once("exit", async (exitCode, signal) => {
+      // What it left in its group holds its pipes open otherwise.
+      killGroup(terminal);
+      terminal.isGone = true;
+      await closedWithin([child.stdout, child.stderr], lastWordsMs);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      terminal.exit = { exitCode, signal };
       ended.resolve(terminal.exit);
     });
+    if (this.#isOver) {
+      killGroup(terminal);
+      await terminal.exited;
+      throw isGone();
+    }
     const id = `t${++this.#made}`;
     this.#terminals.set(id, terminal);
-    try {
-      await begun(child, request.command);
-    } catch (error) {
-      this.#terminals.delete(id);
-      throw error;
-    }
     return id;
+  }
+
+  async #begun(request: TerminalRequest, cwd: string) {
+    const { env, wall } = this.#options;
+    const named = namedIn(request);
+    const argv = argvOf(request);
+    let walled: ReturnType<HarnessWall> | undefined;
+    try {
+      walled = wall?.(behindWall(argv, named.length));
+      const [file = "", ...args] = walled?.argv ?? argv;
+      const own = { ...env, ...(wall ? carried(named) : Object.fromEntries(named)) };
+      const child = await begin(request.command, () =>
+        spawn(file, args, {
+          cwd,
+          env: { ...own, [harnessMark]: this.#mark },
+          detached: true,
+          stdio: ["ignore", "pipe", "pipe"],
+        }),
+      );
+      return { child, release: () => walled?.release() };
+    } catch (error) {
+      walled?.release();
+      throw notBegun(request.command, error);
+    }
   }
 
   output(id: string): {
@@ -132,6 +171,7 @@ export class Terminals {
     this.#terminals.clear();
     for (const terminal of all) killGroup(terminal);
     await Promise.all(all.map((it) => it.exited));
+    await Promise.allSettled(this.#beginning);
   }
 
   #get(id: string): Terminal {
@@ -141,22 +181,39 @@ export class Terminals {
   }
 }
 
+function isGone(): Fault {
+  return new Fault("unavailable", "The agent's process is gone.");
+}
+
 /** A command line that came as one text is for a shell. */
 function argvOf({ command, args = [] }: TerminalRequest): string[] {
   return args.length === 0 && /\s/.test(command) ? ["/bin/sh", "-c", command] : [command, ...args];
 }
 
-async function begun(child: ChildProcess, command: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  child.once("spawn", resolve);
-  child.once("error", reject);
-  try {
-    await promise;
-  } catch (error) {
-    throw new Fault("unavailable", `${command} could not be started: is it installed?`, {
-      cause: error,
-    });
-  }
+/** The variables that the agent names. Lichen's own are not its to set: by one of them its processes are found. */
+function namedIn({ env = [] }: TerminalRequest): [name: string, value: string][] {
+  return env.flatMap(({ name, value }): [string, string][] => {
+    if (name === "" || /[=\0]/.test(name) || value.includes("\0"))
+      throw new Fault("invalid", `${JSON.stringify(name)} can be no variable of a command.`);
+    return /^LICHEN_/i.test(name) ? [] : [[name, value]];
+  });
+}
+
+const carrier = "LICHEN_GIVEN_";
+
+/** Variables under names that mean nothing to any program, until `behindWall` gives them their own. */
+function carried(named: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries(
+    named.map(([name, value], at) => [`${carrier}${at}`, `${name}=${value}`]),
+  );
+}
+
+/** The command with the variables that were carried. */
+function behindWall(argv: readonly string[], variables: number): readonly string[] {
+  if (variables === 0) return argv;
+  const names = Array.from({ length: variables }, (_, at) => `${carrier}${at}`);
+  const words = [...names.map((name) => `-u ${name}`), ...names.map((name) => `"$${name}"`)];
+  return ["/bin/sh", "-c", `exec /usr/bin/env ${words.join(" ")} "$@"`, "sh", ...argv];
 }
 
 function keep(terminal: Terminal, chunk: Buffer): void {
@@ -175,8 +232,8 @@ function wholeText(bytes: Buffer): string {
   return bytes.subarray(start).toString("utf8");
 }
 
-function killGroup({ child, exit }: Terminal): void {
-  if (exit !== undefined || child.pid === undefined) return;
+function killGroup({ child, isGone }: Terminal): void {
+  if (isGone || child.pid === undefined) return;
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {

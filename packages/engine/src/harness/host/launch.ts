@@ -8,6 +8,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Fault, type Json } from "@lichen/wire";
 import type { HarnessProcess, LaunchRequest, ProcessEnding, ProcessHost } from "../process.ts";
+import { begin, closedWithin, notBegun } from "./begin.ts";
 import { endGroup, type GroupIdentity } from "./end-group.ts";
 import { Lines } from "./lines.ts";
 import { bootId, harnessMark, processInfo } from "./processes.ts";
@@ -21,15 +22,7 @@ const reportedNoise = 3;
 export const processHost: ProcessHost = { launch, endGroup };
 
 async function launch(request: LaunchRequest): Promise<HarnessProcess> {
-  const walled = request.wall?.([...launcher, ...request.argv]);
-  const [file = "", ...rest] = walled?.argv ?? [...launcher, ...request.argv];
-  const child = spawn(file, rest, {
-    cwd: request.dir,
-    env: { ...request.env, [harnessMark]: request.mark },
-    detached: true,
-    stdio: "pipe",
-  });
-  const launched = new LaunchedProcess(child, request, () => walled?.release());
+  const launched = await launcherOf(request);
   try {
     await launched.begin();
     return launched;
@@ -39,13 +32,34 @@ async function launch(request: LaunchRequest): Promise<HarnessProcess> {
   }
 }
 
+async function launcherOf(request: LaunchRequest): Promise<LaunchedProcess> {
+  const argv = [...launcher, ...request.argv];
+  const [name = ""] = request.argv;
+  let walled: ReturnType<NonNullable<LaunchRequest["wall"]>> | undefined;
+  try {
+    walled = request.wall?.(argv);
+    const [file = "", ...rest] = walled?.argv ?? argv;
+    const child = await begin(name, () =>
+      spawn(file, rest, {
+        cwd: request.dir,
+        env: { ...request.env, [harnessMark]: request.mark },
+        detached: true,
+        stdio: "pipe",
+      }),
+    );
+    return new LaunchedProcess(child, request, () => walled?.release());
+  } catch (error) {
+    walled?.release();
+    throw notBegun(name, error);
+  }
+}
+
 class LaunchedProcess implements HarnessProcess {
   group: GroupIdentity = { group: 1, startedAt: "", boot: "" };
   readonly ended: Promise<ProcessEnding>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #request: LaunchRequest;
   readonly #lines: Lines;
-  readonly #started = Promise.withResolvers<void>();
   #stderr = Buffer.alloc(0);
   #stderrLine = "";
   #heard: ((line: string) => void)[] = [];
@@ -82,9 +96,10 @@ class LaunchedProcess implements HarnessProcess {
 
   /** Learns who the launcher is, has that recorded, and lets it go. */
   async begin(): Promise<void> {
-    await this.#started.promise;
     const { pid = 0 } = this.#child;
-    const [info, boot] = await Promise.all([processInfo(pid), bootId()]);
+    const [info, boot] = await Promise.all([processInfo(pid), bootId()]).catch((error: unknown) => {
+      throw notBegun(this.#request.argv[0] ?? "", error);
+    });
     if (!info) throw this.#isOver("it was gone before it began");
     this.group = { group: pid, startedAt: info.startedAt, boot };
     await this.#request.recorded(this.group);
@@ -145,21 +160,13 @@ class LaunchedProcess implements HarnessProcess {
   async #end(): Promise<ProcessEnding> {
     const child = this.#child;
     const ending = await new Promise<ProcessEnding>((resolve) => {
-      child.once("spawn", () => this.#started.resolve());
-      child.once("error", (error: NodeJS.ErrnoException) => {
-        this.#started.reject(notStarted(this.#request, error));
-        resolve({ code: null, signal: null });
-      });
       child.once("exit", (code, signal) => resolve({ code, signal }));
     });
-    const { pid } = child;
-    if (pid !== undefined) {
-      killGroup(pid);
-      await endGroup(this.group, this.#request.mark).catch((error: unknown) =>
-        this.#request.report(error),
-      );
-      await isClosedWithin(child, lastWordsMs);
-    }
+    killGroup(child.pid!);
+    await endGroup(this.group, this.#request.mark).catch((error: unknown) =>
+      this.#request.report(error),
+    );
+    await closedWithin([child.stdout, child.stderr], lastWordsMs);
     child.stdout.destroy();
     child.stderr.destroy();
     child.stdin.destroy();
@@ -179,32 +186,10 @@ class LaunchedProcess implements HarnessProcess {
   }
 }
 
-async function isClosedWithin(child: ChildProcessWithoutNullStreams, ms: number): Promise<void> {
-  const open = [child.stdout, child.stderr].filter((stream) => !stream.readableEnded);
-  if (open.length === 0) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  let left = open.length;
-  for (const stream of open)
-    stream.once("close", () => {
-      if (--left === 0) resolve();
-    });
-  await promise;
-  clearTimeout(timer);
-}
-
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
     // Nobody of the group is left.
   }
-}
-
-function notStarted({ argv, dir }: LaunchRequest, cause: NodeJS.ErrnoException): Fault {
-  const words =
-    cause.code === "ENOENT"
-      ? `${argv[0]} cannot be started: its folder ${dir} is not there, or this computer has no \`sh\`.`
-      : `${argv[0]} cannot be started: ${cause.message}`;
-  return new Fault("unavailable", words, { cause, retryable: false });
 }

@@ -39,8 +39,9 @@ export function isMarked(pid: number, mark: string): boolean {
   try {
     const variables = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
     return variables.includes(`${harnessMark}=${mark}`);
-  } catch {
+  } catch (error) {
     // Another user's, or gone.
+    throwUnread(error);
     return false;
   }
 }
@@ -67,15 +68,25 @@ export function statOf(pid: number): ProcessInfo | undefined {
       startedAt: fields[19] ?? "",
       isDead: fields[0] === "Z" || fields[0] === "X",
     };
-  } catch {
+  } catch (error) {
+    throwUnread(error);
     return undefined;
   }
 }
 
+/** That nothing could be read, for want of handles or memory, does not say that nothing is there. */
+function throwUnread(error: unknown): void {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EMFILE" || code === "ENFILE" || code === "ENOMEM") throw error;
+}
+
 async function listed(which: readonly string[]): Promise<ProcessInfo[]> {
   const columns = ["-o", "pid=,ppid=,pgid=,stat=,lstart="];
-  // `ps` fails where no process matches.
-  const { stdout } = await execute("ps", [...which, ...columns]).catch(() => ({ stdout: "" }));
+  const { stdout } = await execute("ps", [...which, ...columns]).catch((error: unknown) => {
+    // `ps` fails with 1 where no process matches; that it could not run says nothing of processes.
+    if (error instanceof Error && "code" in error && error.code === 1) return { stdout: "" };
+    throw error;
+  });
   return stdout.split("\n").flatMap((line) => {
     const [pid, parent, group, state = "", ...started] = line.trim().split(/\s+/);
     if (started.length === 0) return [];
