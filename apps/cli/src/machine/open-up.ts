@@ -51,12 +51,13 @@ export async function openUp(options: UpOptions): Promise<Up> {
   const platform = nodePlatform({ report, lost });
   const stateDir = makeStateDir(options.stateDir);
   const access = await openAccess(stateDir, platform);
+  const places = { env: process.env, home: homedir() };
   let machine: Machine;
   let wall: MachineWall;
   try {
     const { sockets } = access;
     wall = await openWall({
-      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(), sockets },
+      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(), sockets, places },
       shown: (agent) => [uploadsOf(stateDir, agent)],
     });
     machine = await openMachine({
@@ -64,8 +65,7 @@ export async function openUp(options: UpOptions): Promise<Up> {
       platform,
       report,
       lost,
-      env: process.env,
-      home: homedir(),
+      ...places,
       wall: (agent) => wall.around(agent),
     });
   } catch (error) {

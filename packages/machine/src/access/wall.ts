@@ -3,15 +3,20 @@
 //
 //   DV22  A process of an agent reaches neither the owner's token, nor keys of devices, nor the store, nor the socket of
 //         another agent, wherever bubblewrap works.
+//   DV34  It changes nothing that this user's computer runs outside of walls, as far as that is known.
 
 import type { HarnessWall } from "@lichen/engine";
 import { openSandbox, type SandboxOptions } from "@lichen/engine/node";
+import type { Places } from "../harnesses/harness.ts";
+import { guardedPlaces, makeGuardedPlaces } from "./guarded-places.ts";
 import { type SessionSockets, socketVariable } from "./session-sockets.ts";
 
 export interface WallOptions extends Pick<SandboxOptions, "mode" | "hide" | "program"> {
   /** The machine's state, and further folders that no agent is to see. */
   readonly mask: readonly string[];
   readonly sockets: SessionSockets;
+  /** Whose computer it is: what it runs outside is read-only. */
+  readonly places: Places;
   /** Folders of the machine's state that the processes of an agent may read, by the agent's id. */
   readonly shown?: (id: string) => readonly string[];
 }
@@ -25,7 +30,7 @@ export interface MachineWall {
 }
 
 export async function openWall(given: WallOptions): Promise<MachineWall> {
-  const { mask, sockets, shown: shownTo, ...options } = given;
+  const { mask, sockets, places, shown: shownTo, ...options } = given;
   const masked = [...mask, sockets.folder];
   const hidden = [...masked, ...(options.hide ?? [])];
   const sandbox = await openSandbox({
@@ -35,6 +40,7 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
     cwd: "/",
   });
   const { kind, reason } = sandbox;
+  if (kind === "bubblewrap") makeGuardedPlaces(places);
   return {
     kind,
     ...(reason === undefined ? {} : { reason }),
@@ -44,7 +50,8 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
         try {
           const told = ["/usr/bin/env", `${socketVariable}=${socket.path}`, ...argv];
           const shown = [socket.folder, ...(shownTo?.(id) ?? [])];
-          const walled = sandbox.wrap(told, { cwd: dir, shown, isThere: true });
+          const guarded = guardedPlaces(places, dir);
+          const walled = sandbox.wrap(told, { cwd: dir, shown, guarded, isThere: true });
           const release = () => {
             walled.release();
             socket.release();
@@ -55,7 +62,10 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
           throw error;
         }
       };
-      return Object.assign(behind, { hidden: () => hidden });
+      return Object.assign(behind, {
+        hidden: () => hidden,
+        readOnly: () => guardedPlaces(places, dir),
+      });
     },
   };
 }

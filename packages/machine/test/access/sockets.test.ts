@@ -29,7 +29,10 @@ test("[DV21] a socket is there before its process and goes with the last of them
   await using rig = await AccessRig.open();
   const { id } = await rig.make("work");
   const { sockets } = rig.access;
-  const wall = await openWall({ mode: "off", mask: [], sockets });
+  const wall = await openWall({
+    ...{ mode: "off", mask: [], sockets },
+    places: { env: {}, home: rig.root },
+  });
   const around = wall.around({ id, dir: join(rig.root, "home", "work") });
   const path = sockets.pathOf(id);
   expect(existsSync(path)).toBe(false);

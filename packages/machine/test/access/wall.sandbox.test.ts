@@ -1,32 +1,14 @@
 // These tests need a working bubblewrap and fail without one.
 
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type MachineWall, openWall } from "../../src/access/index.ts";
 import { AccessRig, writeMeshes } from "./rig.ts";
+import { runBehind } from "./run-behind.ts";
 
-interface Said {
-  readonly out: string;
-  readonly code: number | null;
-}
-
-/** Runs a script of the shell as a process of an agent. */
-function run(wall: MachineWall, id: string, dir: string, script: string, cwd = dir): Promise<Said> {
-  const walled = wall.around({ id, dir })(["sh", "-c", script]);
-  const [file = "", ...argv] = walled.argv;
-  const child = spawn(file, argv, { cwd, env: { PATH: process.env["PATH"] }, stdio: "pipe" });
-  let out = "";
-  for (const pipe of [child.stdout, child.stderr])
-    pipe.on("data", (chunk: Buffer) => (out += chunk.toString()));
-  return new Promise((resolve) => {
-    child.on("close", (code) => {
-      walled.release();
-      resolve({ out, code });
-    });
-  });
-}
+const run = (wall: MachineWall, id: string, dir: string, script: string, cwd = dir) =>
+  runBehind(wall, { id, dir, cwd }, script);
 
 /** A request as a process of an agent makes it, over a socket or a port. */
 const ask = (to: string, path: string, more = "") =>
@@ -41,6 +23,7 @@ async function walledRig() {
     mode: "require",
     mask: [rig.stateDir],
     sockets: rig.access.sockets,
+    places: { env: {}, home: join(rig.root, "home") },
   });
   return { rig, dir, id, other: other.id, wall };
 }
@@ -108,7 +91,10 @@ test("[DV22] where the state lies in a folder that is hidden whole, an agent sti
   const { rig, dir, id } = await walledRig();
   await using _ = rig;
   const data = dirname(rig.stateDir);
-  const options = { mode: "require", mask: [rig.stateDir], sockets: rig.access.sockets } as const;
+  const options = {
+    ...({ mode: "require", mask: [rig.stateDir], sockets: rig.access.sockets } as const),
+    places: { env: {}, home: join(rig.root, "home") },
+  };
   for (const wall of [
     await openWall({ ...options, hide: [data] }),
     await openWall({ ...options, mask: [data] }),

@@ -17,6 +17,7 @@ test("[AD53] a process of an agent reads the files that came for its session, al
   const { stateDir } = rig;
   const wall = await openWall({
     ...{ mode: "require", mask: [stateDir], sockets: rig.access.sockets },
+    places: { env: {}, home: join(rig.root, "home") },
     shown: (agent) => [uploadsOf(stateDir, agent)],
   });
   const script = 'echo ready; while read -r path; do cat "$path" 2>&1; echo x >"$path"; echo; done';

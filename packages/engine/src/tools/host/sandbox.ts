@@ -48,6 +48,11 @@ interface WrapOptions {
   readonly cwd: string;
   /** Absolute paths that may be read and neither changed, made nor moved: the code that a host runs outside. */
   readonly readOnly?: readonly string[];
+  /**
+   * The same for what has no part in the work: real paths of what is there. Kept as it is found, so that nobody's own
+   * links and second names in it keep a command from running.
+   */
+  readonly guarded?: readonly string[];
   /** Folders within hidden ones that this command is to see and not change: they hold what is its own. */
   readonly shown?: readonly string[];
   /** The command is started in its directory, or below it, and stays where it is. */
@@ -83,7 +88,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { hide = [] } = options;
   return {
     kind: "bubblewrap",
-    wrap: (argv, { cwd, readOnly = [], shown = [], isThere = false }) => {
+    wrap: (argv, { cwd, readOnly = [], guarded = [], shown = [], isThere = false }) => {
       masks.forEach(refuseMoved);
       const place = realpathSync(cwd);
       const reachable = hide.filter(isReachable);
@@ -101,7 +106,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
         closed.push(...absent.filter(exists).map(hiddenAt).map(show));
         const kept = [...readOnly, ...standing.places, realpathSync(found.program)];
         const held = binds.hold(kept, place, placesOf(closed));
-        const mounts = mountsOf(closed, held.places);
+        const mounts = mountsOf(closed, [...held.places, ...guarded]);
         const chdir = isThere ? [] : ["--chdir", cwd];
         const options = [...base, ...mounts, ...privileges(), ...chdir];
         const release = () => {

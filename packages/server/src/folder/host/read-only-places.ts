@@ -46,8 +46,8 @@ function rivals(dir: string, cwd: string): string[] {
   return configNames.flatMap((name) => [join(cwd, name), join(cwd, "lichen", name)]);
 }
 
-/** Not where an agent works on the host's own sources: that is what it is there for. */
-function hostProgram(cwd: string): string[] {
+/** What is installed with the host, and its Node. Not where an agent works on the host's own sources: that is what it is there for. */
+export function hostProgram(cwd: string): string[] {
   return [installationOf(packageRoot()), process.execPath].filter((path) => !isWithin(cwd, path));
 }
 
