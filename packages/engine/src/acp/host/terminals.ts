@@ -6,7 +6,8 @@
 //   - Variables that the agent names count behind the wall alone: what builds the wall must not be told by them what to load.
 //   - Of an output the last bytes are kept, whole characters of them.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import { Fault } from "@lichen/wire";
 import { begin, closedWithin, notBegun } from "../../harness/host/begin.ts";
 import { harnessMark } from "../../harness/host/processes.ts";
@@ -27,7 +28,7 @@ export interface TerminalExit {
 }
 
 interface Terminal {
-  readonly child: ChildProcess;
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
   readonly limit: number;
   output: Buffer;
   isCut: boolean;
@@ -94,15 +95,8 @@ export class Terminals {
     const hear = (chunk: Buffer): void => keep(terminal, chunk);
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
-    child.once("exit", async (exitCode, signal) => {
-      // What it left in its group holds its pipes open otherwise.
-      killGroup(terminal);
-      terminal.isGone = true;
-      await closedWithin([child.stdout, child.stderr], lastWordsMs);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      terminal.exit = { exitCode, signal };
-      ended.resolve(terminal.exit);
+    child.once("exit", (exitCode, signal) => {
+      ended.resolve(lastHeard(terminal, { exitCode, signal }));
     });
     if (this.#isOver) {
       killGroup(terminal);
@@ -214,6 +208,17 @@ function behindWall(argv: readonly string[], variables: number): readonly string
   const names = Array.from({ length: variables }, (_, at) => `${carrier}${at}`);
   const words = [...names.map((name) => `-u ${name}`), ...names.map((name) => `"$${name}"`)];
   return ["/bin/sh", "-c", `exec /usr/bin/env ${words.join(" ")} "$@"`, "sh", ...argv];
+}
+
+/** Ends what the command left in its group, which holds its pipes open otherwise, and reads what it wrote last. */
+async function lastHeard(terminal: Terminal, exit: TerminalExit): Promise<TerminalExit> {
+  const { stdout, stderr } = terminal.child;
+  killGroup(terminal);
+  terminal.isGone = true;
+  await closedWithin([stdout, stderr], lastWordsMs);
+  stdout.destroy();
+  stderr.destroy();
+  return (terminal.exit = exit);
 }
 
 function keep(terminal: Terminal, chunk: Buffer): void {
