@@ -1,5 +1,6 @@
 // An agent of the Agent Client Protocol behind a machine: the small one of the engine's tests, in a process of its own.
 
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ownHarnesses } from "../src/index.ts";
@@ -34,11 +35,14 @@ test("[MA36] an agent of the Agent Client Protocol is asked and allowed under th
   expect(rig.reports).toEqual([]);
 });
 
-test("[AC25] what an agent's client does in its place keeps to what the machine hides, whether a wall stands or not", async () => {
+test("[AC25] what an agent's client does in its place keeps to what the machine hides and guards, whether a wall stands or not", async () => {
   await using rig = await AccessRig.open();
   const { sockets } = rig.access;
   const hide = [join(rig.root, "compiled")];
-  const wall = await openWall({ mode: "off", mask: [rig.stateDir], hide, sockets });
+  const places = { env: {}, home: rig.root };
+  writeFileSync(join(rig.root, ".profile"), "");
+  const wall = await openWall({ mode: "off", mask: [rig.stateDir], hide, sockets, places });
   const around = wall.around({ id: "a", dir: rig.root });
   expect(around.hidden?.()).toEqual([rig.stateDir, sockets.folder, ...hide]);
+  expect(around.readOnly?.()).toContain(join(rig.root, ".profile"));
 });
