@@ -2,6 +2,7 @@
 //
 //   DV20  Whatever comes over a socket comes from a process of that one agent, whatever else it says.
 //   DV21  A socket is there before its process and gone after it; a folder that a crash left is taken away.
+//   DV35  However many connections processes open there, other agents and devices have theirs.
 //
 // The folders lie in the machine's state, which every wall hides; only its own is shown to an agent. Where their path
 // would be longer than a socket's may be, they lie in a private folder among temporary files, and a wall has to hide it.
@@ -40,6 +41,8 @@ interface Open {
 export const socketVariable = "LICHEN_SOCKET";
 /** The longest path of a socket that every system takes. */
 const longestPath = 103;
+/** An agent has few processes that ask something, each with a stream or two. */
+const mostConnections = 32;
 const restLength = "/run/0123456789/0123456789ab/s".length;
 
 export class SessionSockets {
@@ -110,6 +113,8 @@ export class SessionSockets {
       agent,
       session: onlySession,
     });
+    // What says nothing, or too slowly, is hung up on by the door's own time-outs.
+    server.maxConnections = mostConnections;
     server.on("error", this.#report);
     server.listen({ path });
     // A socket of this computer listens at once, or not at all.

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -71,6 +73,32 @@ test("[DV21] what a crash left is taken away by the next machine, and a machine 
   expect(existsSync(sockets.folder)).toBe(false);
   crashed.close();
   rmSync(root, { recursive: true });
+});
+
+test("[DV35] however many connections an agent's processes open, they have 32 and nobody else has fewer", async () => {
+  await using rig = await AccessRig.open();
+  const { id } = await rig.make("work");
+  const { path } = rig.access.sockets.open(id);
+  const other = rig.access.sockets.open((await rig.make("other")).id);
+  const held = [];
+  for (let count = 0; count < 32; count++) {
+    const socket = connect(path);
+    await once(socket, "connect");
+    held.push(socket);
+  }
+  const over = { socket: path, token: null };
+  const closed = await Promise.all(
+    Array.from({ length: 100 }, () => rig.ask("/v1/sessions", over).catch(() => "closed")),
+  );
+  expect(new Set(closed)).toEqual(new Set(["closed"]));
+  expect((await rig.ask("/v1/sessions", { socket: other.path, token: null })).status).toBe(200);
+  expect((await rig.ask("/v1/sessions")).status).toBe(200);
+  const [first] = held;
+  first?.end("GET /v1/sessions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+  await once(first!.resume(), "close");
+  const again = () => rig.ask("/v1/sessions", over).then(({ status }) => status, String);
+  await expect.poll(again).toBe(200);
+  for (const socket of held) socket.destroy();
 });
 
 test("[DV21] where the state's path is too long for a socket, a private folder of temporary files holds it", () => {
