@@ -5,6 +5,15 @@
  * written: the run is left as it is, to be gone on with.
  */
 export function wasCancelled(signal: AbortSignal): boolean {
+  return wasStopped(signal, /\bcancelled\b/);
+}
+
+/** True: its log cannot be written, so nothing may go on that would stand nowhere. */
+export function isUnwritable(signal: AbortSignal): boolean {
+  return wasStopped(signal, /\bunwritable\b/);
+}
+
+function wasStopped(signal: AbortSignal, why: RegExp): boolean {
   const reason: unknown = signal.reason;
-  return signal.aborted && reason instanceof Error && /\bcancelled\b/.test(reason.message);
+  return signal.aborted && reason instanceof Error && why.test(reason.message);
 }
