@@ -74,6 +74,7 @@ class ScriptedDriver implements HarnessEngine {
   readonly #options: ScriptedOptions;
   readonly #given: HarnessOptions;
   #child: ChildProcess | undefined;
+  #host: EngineHost | undefined;
 
   constructor(name: string, options: ScriptedOptions, given: HarnessOptions) {
     this.name = name;
@@ -87,6 +88,7 @@ class ScriptedDriver implements HarnessEngine {
   }
 
   open(...[session, host]: Parameters<HarnessEngine["open"]>): Connection {
+    this.#host = host;
     this.#options.opened?.(host);
     const inner = this.#engine.open(session, host);
     const { hangs = [], told } = this.#options;
@@ -109,9 +111,10 @@ class ScriptedDriver implements HarnessEngine {
     return pid === undefined ? { isRunning: false } : { isRunning: true, pid };
   }
 
-  async restart(): Promise<void> {
+  async restart(by?: string): Promise<void> {
     await this.#op("restart");
     await this.#stop();
+    await this.#host?.record([{ kind: "harness.restarted", data: {} }], by);
     this.#start();
   }
 

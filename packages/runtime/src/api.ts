@@ -131,6 +131,11 @@ export interface Session {
   readonly id: string;
   /** The one way in: prompts, lines, cancels, aborts, answers, compactions. */
   send(command: Command): Promise<Receipt>;
+  /**
+   * Cancels what runs, else what would run next, as a cancel of it does; answers its command's id, undefined where
+   * nothing is in hand. All that was admitted before counts.
+   */
+  interrupt(): Promise<string | undefined>;
   withdraw(requestId: string): Promise<Withdrawal>;
   /** Undefined while pending at the deadline (0–30,000 ms, default 0). Aborting the read cancels no work. */
   readSettlement(

@@ -219,4 +219,40 @@ export function cancelAbortContract(host: string, withSql: WithSql): void {
       );
     },
   );
+
+  check(
+    "[A23] an interrupt takes what was admitted before it: what runs, else what would run next",
+    async (stage) => {
+      const held = gate();
+      const life = await stage.open({
+        meta: { identityPath: "$.by" },
+        engine: (work) => (work.text === "slow" ? [{ gate: () => held.opened }] : [{ say: "ok" }]),
+      });
+      const owner = life.agent.withMeta({ by: "phone" }, { stopsAll: true }).session("s");
+      const slow = prompt("r1", { text: "slow" });
+      // Asked at once, whatever has been done about the prompt by then.
+      const [first, hit] = await Promise.all([sent(owner, slow), owner.interrupt()]);
+      expect(hit).toBe(first);
+      expect((await settled(owner, first)).terminal).toBe("cancelled");
+      expect(await owner.interrupt()).toBeUndefined();
+      const cancelled = (await entriesOf(owner)).find(({ kind }) => kind === "command.cancelled");
+      expect(cancelled).toMatchObject({ commandId: first, by: "phone" });
+      const running = await sent(owner, prompt("r2", { text: "slow" }));
+      const waiting = await sent(owner, prompt("r3"));
+      expect(await life.session("s").interrupt()).toBe(running);
+      expect((await settled(owner, running)).terminal).toBe("cancelled");
+      expect((await settled(owner, waiting)).terminal).toBe("completed");
+      expect(await refusal(life.session("none").interrupt())).toBe("unknown_session");
+      life.die();
+      const full = await stage.open({ capacity: 0 });
+      const [one, two] = [
+        await sent(full.session("s"), prompt("r4")),
+        await sent(full.session("s"), prompt("r5")),
+      ];
+      expect(await full.session("s").interrupt()).toBe(one);
+      expect(await full.session("s").interrupt()).toBe(two);
+      expect(await full.session("s").interrupt()).toBeUndefined();
+      expect((await full.session("s").info()).state).toBe("idle");
+    },
+  );
 }

@@ -180,6 +180,46 @@ export function metadataContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check(
+    "[A24] a request of an owner's device is the same under another name, and from another device",
+    async (stage) => {
+      const life = await stage.open({ capacity: 0, meta: { identityPath: "$.by" } });
+      const device = (by: string) => life.agent.withMeta({ by }, { stopsAll: true }).session("s");
+      const first = await device("phone").send(prompt("r1"));
+      for (const session of [device("phone"), device("Kim's phone"), life.session("s")])
+        expect(await session.send(prompt("r1"))).toEqual({ ...first, replay: true });
+      const other = prompt("r1", { text: "other" });
+      expect(await refusal(device("phone").send(other))).toBe("conflict");
+      const cancel = { type: "cancel", requestId: "c1", commandId: first.commandId! } as const;
+      await device("desk").send(cancel);
+      expect((await device("phone").send(cancel)).replay).toBe(true);
+      const entries = await entriesOf(life.session("s"));
+      expect(entries.map(({ kind, by }) => [kind, by])).toEqual([
+        ["command.queued", "phone"],
+        ["command.cancelled", "desk"],
+        ["run.settled", undefined],
+      ]);
+    },
+  );
+
+  check(
+    "[A25] who changes a session, or begins it anew, stands by the entry of it",
+    async (stage) => {
+      const life = await stage.open({ meta: { identityPath: "$.by" } });
+      const session = life.agent.withMeta({ by: "phone" }, { stopsAll: true }).session("s");
+      const id = await sent(session, prompt("r1"));
+      await settled(session, id);
+      const leaf = (await entriesOf(session)).find(({ kind }) => kind === "message.user")!.id;
+      await session.change({ title: "one", leaf });
+      await session.restart();
+      await life.session("s").change({ title: "two" });
+      const changes = (await entriesOf(session)).filter(({ kind }) =>
+        ["session.changed", "conversation.started"].includes(kind),
+      );
+      expect(changes.map(({ by }) => by)).toEqual(["phone", "phone", "phone", undefined]);
+    },
+  );
+
   check("[A12] without an identity path nobody is limited", async (stage) => {
     const life = await stage.open({ capacity: 0 });
     const id = await sent(life.agent.withMeta(of("u1")).session("s"), prompt("r1"));

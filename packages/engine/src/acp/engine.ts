@@ -41,7 +41,7 @@ export function createAcpEngine(options: HarnessOptions): AcpEngine {
       return driver;
     },
     standing: () => driver?.supervisor.standing() ?? { isRunning: false },
-    restart: () => opened().supervisor.restart(),
+    restart: (by) => opened().supervisor.restart(by),
     settingsChanged: async () => driver?.settingsChanged(),
     newConversation: async () => driver?.supervisor.stop("a new conversation begins"),
     modes: () => choices.modes,

@@ -29,13 +29,13 @@ export function claudeEngine(options: HarnessOptions, place: ClaudePlace): Claud
     },
     commands: () => connection?.greeting.commands ?? [],
     standing: () => connection?.supervisor.standing() ?? { isRunning: false },
-    async restart() {
+    async restart(by) {
       if (!connection)
         throw new Fault(
           "unavailable",
           "This coding agent has not been opened yet: send it a message.",
         );
-      await connection.supervisor.restart();
+      await connection.supervisor.restart(by);
     },
     settingsChanged: async () => connection?.settingsChanged(),
     newConversation: async () => connection?.supervisor.finish("a new conversation began"),

@@ -55,8 +55,8 @@ export interface HarnessStanding {
 export interface HarnessEngine extends Engine {
   /** Reads no disk and never waits. */
   standing(): HarnessStanding;
-  /** Ends the process group at once and starts it again on the same conversation; the run in hand goes on or ends. */
-  restart(): Promise<void>;
+  /** Ends the process group at once and starts it again on the same conversation; the run in hand goes on or ends. `by`: who wants it. */
+  restart(by?: string): Promise<void>;
   /** Settings have changed: a live process is told, or replaced, before this settles. */
   settingsChanged(): Promise<void>;
   /** The next message begins a new conversation: the process is ended. */

@@ -131,18 +131,18 @@ export class Supervisor {
   }
 
   /** Kills the process at once, and starts it again on the same conversation. */
-  async restart(): Promise<void> {
+  async restart(by?: string): Promise<void> {
     this.#refuseClosed();
-    this.#restarting ??= this.#replace().finally(() => {
+    this.#restarting ??= this.#replace(by).finally(() => {
       this.#restarting = undefined;
     });
     await this.#restarting;
     await this.ensure();
   }
 
-  async #replace(): Promise<void> {
+  async #replace(by: string | undefined): Promise<void> {
     await this.stop("it was restarted");
-    await this.#it.host.record([{ kind: "harness.restarted", data: {} }]);
+    await this.#it.host.record([{ kind: "harness.restarted", data: {} }], by);
     this.#crashes = 0;
   }
 

@@ -32,7 +32,7 @@ export function piEngine(options: PiEngineOptions, host: PiHost): HarnessEngine 
       return connection;
     },
     standing: () => connection?.supervisor.standing() ?? { isRunning: false },
-    restart: async () => connection?.supervisor.restart(),
+    restart: async (by) => connection?.supervisor.restart(by),
     settingsChanged: async () => connection?.supervisor.settingsChanged(),
     newConversation: async () => connection?.supervisor.stop("a new conversation begins"),
   };

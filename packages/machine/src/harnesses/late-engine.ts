@@ -36,6 +36,8 @@ export class LateEngine implements HarnessEngine {
   #engine: HarnessEngine | undefined;
   #missing: string | undefined;
   #host: EngineHost | undefined;
+  /** Runs that are under way. */
+  #runs = 0;
 
   constructor(options: LateEngineOptions) {
     this.name = options.harness.name;
@@ -109,16 +111,29 @@ export class LateEngine implements HarnessEngine {
     return this.#engine?.standing() ?? { isRunning: false };
   }
 
-  async restart(): Promise<void> {
-    await this.require().restart();
+  async restart(by?: string): Promise<void> {
+    await this.require().restart(by);
   }
 
   async settingsChanged(): Promise<void> {
     await this.#engine?.settingsChanged();
   }
 
+  /** Ends the process of a conversation that is over. A run that has begun since then has done so itself. */
   async newConversation(): Promise<void> {
-    await this.#engine?.newConversation();
+    if (this.#runs === 0) await this.#engine?.newConversation();
+  }
+
+  /** Runs where no process is left of a conversation that is over. */
+  async running(engine: HarnessEngine, run: () => Promise<Result>): Promise<Result> {
+    this.#runs++;
+    try {
+      if (this.conversation === undefined && engine.standing().isRunning)
+        await engine.newConversation();
+      return await run();
+    } finally {
+      this.#runs--;
+    }
   }
 }
 
@@ -150,14 +165,16 @@ class LateConnection implements Connection {
   }
 
   async run(work: Work, run: Run): Promise<Result> {
+    let engine: HarnessEngine;
     try {
-      const engine = this.#engine.require();
+      engine = this.#engine.require();
       this.#inner ??= engine.open(this.#session, this.#host);
     } catch (error) {
       if (!Fault.is(error)) throw error;
       return { terminal: terminalOf(work, run), diagnostic: error.message };
     }
-    return this.#inner.run(work, run);
+    const inner = this.#inner;
+    return this.#engine.running(engine, () => inner.run(work, run));
   }
 
   async close(): Promise<void> {

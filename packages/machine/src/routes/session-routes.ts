@@ -87,8 +87,8 @@ export function sessionRoutes(sessions: MachineSessions, adopt?: Adopt): Hono<Do
   sessionRoute(app, "/v1/sessions/:name/restart", sessions, {
     POST: {
       right: "change",
-      run: async ({ seat }) => {
-        await refusedAs(409, () => seat.restart());
+      run: async ({ by, seat }) => {
+        await refusedAs(409, () => seat.restart(by));
         return noContent();
       },
     },
@@ -97,8 +97,8 @@ export function sessionRoutes(sessions: MachineSessions, adopt?: Adopt): Hono<Do
   sessionRoute(app, "/v1/sessions/:name/new", sessions, {
     POST: {
       right: "change",
-      run: async ({ seat }) => {
-        await refusedAs(409, () => seat.fresh());
+      run: async ({ by, seat }) => {
+        await refusedAs(409, () => seat.fresh(by));
         // Nothing is put away: the directory of a session without a cage stays as it is.
         return json({ session: seat.name, archived: "" });
       },

@@ -35,8 +35,8 @@ export function talkRoutes(sessions: MachineSessions): Hono<DoorEnv> {
   sessionRoute(app, "/v1/sessions/:name/interrupt", sessions, {
     POST: {
       right: "send",
-      run: async ({ seat }) => {
-        await refusedAs(409, () => seat.interrupt());
+      run: async ({ by, seat }) => {
+        await refusedAs(409, () => seat.interrupt(by));
         return accepted();
       },
     },

@@ -241,43 +241,40 @@ export class Seat {
     if (receipt.status === "too_late") throw gone;
   }
 
-  /** Stops the turn in hand; `conflict` where nothing runs. */
-  async interrupt(): Promise<void> {
-    const commandId = this.board.running;
-    const nothing = new Fault("conflict", `Nothing runs in session ${this.name}.`);
-    if (commandId === undefined) throw nothing;
-    const receipt = await this.session.send({
-      type: "cancel",
-      requestId: this.#onceOnly(),
-      commandId,
-    });
-    if (receipt.status === "too_late") throw nothing;
+  /**
+   * Stops the turn in hand, also one that was only just accepted. With nothing in hand it changes nothing: `conflict`
+   * where no process is up either.
+   */
+  async interrupt(by?: string): Promise<void> {
+    const stopped = await this.#sessionOf(by).interrupt();
+    if (stopped === undefined && !this.engine.standing().isRunning)
+      throw new Fault("conflict", `Nothing runs in session ${this.name}.`);
   }
 
   /** Ends its process at once and starts it again on the same conversation. */
-  restart(): Promise<void> {
+  restart(by?: string): Promise<void> {
     return this.#change(async () => {
-      await this.#within(this.engine.restart(), "restart");
+      await this.#within(this.engine.restart(by), "restart");
     });
   }
 
   /** The next message begins a new conversation, under the same name and numbers; `busy` while something is in hand. */
-  fresh(): Promise<void> {
+  fresh(by?: string): Promise<void> {
     return this.#change(async () => {
-      const { state } = this.board.info;
-      if (state !== "idle")
-        throw new Fault(
-          "busy",
-          `Session ${this.name} is at work or has messages waiting: interrupt it, or wait, and try again.`,
-          { retryable: true },
-        );
-      const end = (): Promise<void> =>
-        this.#within(this.engine.newConversation(), "end its conversation");
-      // Ended first, so that no message of the new conversation reaches the process of the old one.
-      await end();
-      await this.session.restart();
-      if (this.engine.standing().isRunning) await end();
+      await this.#sessionOf(by)
+        .restart()
+        .catch((error: unknown) => this.#whileBusy(error));
+      await this.#within(this.engine.newConversation(), "end its conversation");
     });
+  }
+
+  #whileBusy(error: unknown): never {
+    if (!Fault.is(error) || error.code !== "busy") throw error;
+    throw new Fault(
+      "busy",
+      `Session ${this.name} is at work or has messages waiting: interrupt it, or wait, and try again.`,
+      { cause: error, retryable: true },
+    );
   }
 
   configure(patch: SettingsPatch, by?: string): Promise<void> {
@@ -285,7 +282,7 @@ export class Seat {
   }
 
   async #configure({ model, starred, ...told }: SettingsPatch, by?: string): Promise<void> {
-    if (model !== undefined) await this.session.change({ model });
+    if (model !== undefined) await this.#sessionOf(by).change({ model });
     if (starred !== undefined && starred !== this.#settings.starred) {
       await this.session.configure({ starred }, by, { quiet: true });
       this.#settings = { ...this.#settings, starred };

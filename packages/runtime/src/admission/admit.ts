@@ -8,6 +8,8 @@
 //   A10  Cancelling settled work is `too_late`; pending-only cancel of a claimed command is `too_late` and aborts nothing.
 //   A11  Abort cancels the running command and every queued prompt in one step.
 //   A12  A bound principal cancels only their own commands, one that stops all everybody's.
+//   A23  An interrupt takes what runs, else what runs next: all that was admitted before it counts.
+//   A24  An owner's devices ask as one: what they are called is no part of what is asked.
 
 import {
   type BlobRef,
@@ -28,6 +30,7 @@ import {
 import {
   commandRow,
   type CommandRow,
+  nextCommand,
   queuedCommands,
   runningCommand,
 } from "../queue/command-table.ts";
@@ -62,12 +65,9 @@ export class Admission {
 
   /** Admits a parsed command. */
   admit(address: Address, command: Command, bound: Bound | undefined): Promise<Receipt> {
-    if (this.#coordinator.isDraining)
-      return Promise.reject(
-        new Fault("unavailable", "The host is stopping: send this again in a moment."),
-      );
+    if (this.#coordinator.isDraining) return Promise.reject(stopping());
     const { platform, sql, writer } = this.#sessions.ground;
-    const digest = platform.sha256(canonicalJson([inputOf(command), bound?.meta ?? null]));
+    const digest = platform.sha256(canonicalJson([inputOf(command), askerOf(bound)]));
     const key = keyOf(address, command.requestId);
     return writer.commit((tx) => {
       const earlier = replayed(sql, key, digest);
@@ -80,6 +80,23 @@ export class Admission {
       const receipt = this.#perform(tx, session, command, bound);
       record(sql, key, row.sid, digest, receipt);
       return receipt;
+    });
+  }
+
+  /** Cancels what runs, else what runs next; answers its id, or undefined where nothing is in hand. */
+  interrupt(address: Address, bound: Bound | undefined): Promise<string | undefined> {
+    if (this.#coordinator.isDraining) return Promise.reject(stopping());
+    const { ground } = this.#sessions;
+    const { sql, writer } = ground;
+    return writer.commit((tx) => {
+      const row = requireSession(sql, address.aid, address.session);
+      const target = runningCommand(sql, row.sid) ?? nextCommand(sql, row.sid, row.info.pending);
+      if (!target) return undefined;
+      mayCancel(target, bound);
+      const session = this.#sessions.writer(tx, row);
+      if (target.state === "running") this.#stop(tx, session, target, bound);
+      else settlePending(ground, session, target, ownerOf(bound));
+      return idOf("cmd", row.key, seqOf(target.cid));
     });
   }
 
@@ -201,7 +218,7 @@ export class Admission {
       case "joined":
         return { status: "too_late", ...receipt };
       case "queued":
-        settlePending(ground, session, target, { meta: bound?.meta });
+        settlePending(ground, session, target, ownerOf(bound));
         return { status: "accepted", ...receipt };
       case "running":
         if (command.onlyIfPending) return { status: "too_late", ...receipt };
@@ -225,7 +242,7 @@ export class Admission {
       cancelled.push(idOf("cmd", key, seqOf(running.cid)));
     }
     for (const command of queued) {
-      settlePending(ground, session, command, { meta: bound?.meta });
+      settlePending(ground, session, command, ownerOf(bound));
       cancelled.push(idOf("cmd", key, seqOf(command.cid)));
     }
     return { status: "accepted", cancelled };
@@ -234,7 +251,7 @@ export class Admission {
   #stop(tx: Tx, session: SessionWriter, target: CommandRow, bound: Bound | undefined): void {
     if (target.cancelled !== null) return;
     const { ground } = this.#sessions;
-    recordCancel(ground, session, target, "running", { meta: bound?.meta });
+    recordCancel(ground, session, target, "running", ownerOf(bound));
     withdrawApprovals(ground, session, target.cid, "the command was cancelled");
     this.#coordinator.endOrphan(tx, session, target.cid);
     tx.after(() => this.#coordinator.stopRun(target.cid, "cancelled"));
@@ -288,6 +305,15 @@ function inputOf(command: Command): unknown {
   const { requestId: _requestId, ...input } = command;
   if (input.type !== "prompt") return input;
   return { ...input, delivery: input.delivery ?? "follow_up", images: input.images ?? [] };
+}
+
+function stopping(): Fault {
+  return new Fault("unavailable", "The host is stopping: send this again in a moment.");
+}
+
+/** What who asks adds to what is asked. */
+function askerOf(bound: Bound | undefined): Bound["meta"] | null {
+  return bound === undefined || bound.stopsAll ? null : bound.meta;
 }
 
 function ownerOf(bound: Bound | undefined): {

@@ -27,7 +27,7 @@ export interface MetaRules {
 export interface Bound {
   readonly meta: JsonObject;
   readonly identity: string | undefined;
-  /** An owner: whose commands they are limits no cancel. */
+  /** An owner: whose commands they are limits no cancel, and what its devices are called is no part of what they ask. */
   readonly stopsAll: boolean;
 }
 

@@ -49,8 +49,8 @@ export interface EngineHost {
    * `text` stands in the log as what was said there, and may be empty.
    */
   outside(opened: { source: string; text: string }): Promise<{ commandId: string }>;
-  /** Writes entries that belong to no run, in one transaction; settles when they are durable. */
-  record(drafts: readonly HarnessDraft[]): Promise<void>;
+  /** Writes entries that belong to no run, in one transaction; settles when they are durable. `by`: who caused them. */
+  record(drafts: readonly HarnessDraft[], by?: string): Promise<void>;
   /** What the log says of the session's coding agent now. */
   harness(): HarnessState;
 }

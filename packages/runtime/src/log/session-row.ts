@@ -238,8 +238,8 @@ export class SessionWriter {
   }
 
   /** Moves the leaf to an entry that the caller found on this session's tree. */
-  moveLeaf(leaf: number, id: string): Entry {
-    const entry = this.append({ kind: "session.changed", data: { leaf: id } });
+  moveLeaf(leaf: number, id: string, by: string | undefined): Entry {
+    const entry = this.append({ kind: "session.changed", by, data: { leaf: id } });
     this.#leaf = leaf;
     return entry;
   }

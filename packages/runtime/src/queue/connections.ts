@@ -13,7 +13,7 @@ export type Opened = Parameters<EngineHost["outside"]>[0];
 /** What connections may ask for. */
 export interface ConnectionHouse {
   outside(sid: number, opened: Opened): Promise<{ commandId: string }>;
-  record(sid: number, drafts: readonly HarnessDraft[]): Promise<void>;
+  record(sid: number, drafts: readonly HarnessDraft[], by?: string): Promise<void>;
   /** Told of a connection that closes; the answer settles with it and never rejects. */
   closing(work: Promise<void>): Promise<void>;
 }
@@ -36,7 +36,7 @@ export class Connections {
         { agent: info.agent, session: id, epoch },
         {
           outside: (opened) => this.#house.outside(sid, opened),
-          record: (drafts) => this.#house.record(sid, drafts),
+          record: (drafts, by) => this.#house.record(sid, drafts, by),
           harness: () => harnessState(this.#sessions.ground.sql, sid),
         },
       );

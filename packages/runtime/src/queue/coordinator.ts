@@ -79,7 +79,7 @@ export class Coordinator implements RunHouse {
     this.kept = new KeptAgents(sessions);
     this.#connections = new Connections(sessions, {
       outside: (sid, opened) => this.#outside(sid, opened),
-      record: (sid, drafts) => this.kept.record(sid, drafts),
+      record: (sid, drafts, by) => this.kept.record(sid, drafts, by),
       closing: (work) => this.#track(work),
     });
     this.approvals = new Approvals(sessions, options.approvalTtlMs);

@@ -85,12 +85,18 @@ export function settleRun(
   }
 }
 
+/** Who cancels. */
+interface Canceller {
+  readonly meta?: JsonObject | undefined;
+  readonly identity?: string | undefined;
+}
+
 /** Cancels a command that never started: its text stays readable for resubmission, and it is settled. */
 export function settlePending(
   ground: Ground,
   session: SessionWriter,
   command: CommandRow,
-  by: { meta?: JsonObject | undefined },
+  by: Canceller,
 ): Entry {
   recordCancel(ground, session, command, "pending", by);
   const settled = session.append({
@@ -116,7 +122,7 @@ export function recordCancel(
   session: SessionWriter,
   command: CommandRow,
   was: "pending" | "running",
-  by: { meta?: JsonObject | undefined },
+  by: Canceller,
 ): void {
   const queued = JSON.parse(entryRow(ground.sql, command.cid)!.data) as EntryData["command.queued"];
   const entry = session.append({
@@ -124,6 +130,7 @@ export function recordCancel(
     command: seqOf(command.cid),
     requestId: command.request ?? undefined,
     meta: by.meta,
+    by: by.identity,
     data: { text: queued.text, was, ...(queued.images ? { images: queued.images } : {}) },
   });
   markCancelled(ground.sql, command.cid, eidOf(session.row.sid, entry.seq));

@@ -191,7 +191,7 @@ export class Directory {
     };
   }
 
-  change(aid: number, id: string, changes: Changes): Promise<SessionInfo> {
+  change(aid: number, id: string, changes: Changes, by?: string): Promise<SessionInfo> {
     const { sql, writer } = this.#sessions.ground;
     return writer.commit((tx) => {
       const row = requireSession(sql, aid, id);
@@ -202,18 +202,18 @@ export class Directory {
       if (entry && !inTree.has(entry.kind))
         throw new Fault("invalid", `leaf: ${leaf} is a ${entry.kind}; choose a message or a line.`);
       if (Object.keys(settings).length > 0)
-        session.append({ kind: "session.changed", data: withoutUndefined(settings) });
-      if (entry) session.moveLeaf(entry.eid, leaf!);
+        session.append({ kind: "session.changed", by, data: withoutUndefined(settings) });
+      if (entry) session.moveLeaf(entry.eid, leaf!, by);
       return session.info;
     });
   }
 
-  restart(aid: number, id: string): Promise<SessionInfo> {
+  restart(aid: number, id: string, by?: string): Promise<SessionInfo> {
     const { sql, writer } = this.#sessions.ground;
     return writer.commit((tx) => {
       const session = this.#sessions.writer(tx, requireSession(sql, aid, id));
       this.#mustBeIdle(session, "start a new conversation");
-      session.append({ kind: "conversation.started", data: {} });
+      session.append({ kind: "conversation.started", by, data: {} });
       return session.info;
     });
   }

@@ -81,6 +81,11 @@ export class SessionHandle implements Session {
     return this.#house.admission.admit(this.#address, parsed(Command, command), this.#bound);
   }
 
+  async interrupt(): Promise<string | undefined> {
+    parsed(SessionId, this.id);
+    return this.#house.admission.interrupt(this.#address, this.#bound);
+  }
+
   async withdraw(requestId: string): Promise<Withdrawal> {
     parsed(SessionId, this.id);
     return this.#house.admission.withdraw(this.#address, parsed(RequestId, requestId));
@@ -177,12 +182,13 @@ export class SessionHandle implements Session {
     const { model, reasoning } = this.#row().info;
     if (changes.model !== undefined || changes.reasoning !== undefined)
       await checkSettings(this.#house, this.#address.aid, { model, reasoning, ...changes });
-    return this.#house.directory.change(this.#address.aid, this.id, changes);
+    const by = this.#bound?.identity;
+    return this.#house.directory.change(this.#address.aid, this.id, changes, by);
   }
 
   async restart(): Promise<SessionInfo> {
     this.#admits();
-    return this.#house.directory.restart(this.#address.aid, this.id);
+    return this.#house.directory.restart(this.#address.aid, this.id, this.#bound?.identity);
   }
 
   async fork(options: {

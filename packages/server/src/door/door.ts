@@ -218,7 +218,6 @@ export function createDoor(options: DoorOptions): Door {
         const ask: Ask = {
           request,
           agent,
-          shared: found,
           name,
           demand: (right) => demand(principal, right, target),
           report: (error) => tellBug(error, request, options.log),

@@ -14,8 +14,6 @@ import type { Streams } from "./streams.ts";
 export interface Ask {
   readonly request: Request;
   readonly agent: Agent;
-  /** The agent as all who may do this share it: what is stopped on it may be anybody's. `agent` itself where each has its own. */
-  readonly shared: Agent;
   /** A name of the path, decoded: `session` is a valid session id. */
   name(parameter: string): string;
   /** Refuses when the caller may not do this; for rights that only the body tells. */

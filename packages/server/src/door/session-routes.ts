@@ -156,7 +156,6 @@ export function sessionRoutes(
         const answer = await deed.run({
           request,
           agent: own,
-          shared: own,
           name: nameReader(route.path, request.url),
           demand: () => {},
           report: (error) => tellBug(error, request, log),
@@ -185,9 +184,7 @@ async function command(ask: Ask): Promise<Response> {
   ask.demand(body.type === "answer" ? "answer" : "send");
   // It stops a run as a cancel does.
   if (body.type === "answer" && body.interrupt) ask.demand("send");
-  // Every device of an owner may stop what another one began.
-  const agent = body.type === "cancel" || body.type === "abort" ? ask.shared : ask.agent;
-  const receipt = await agent.session(id).send(body);
+  const receipt = await ask.agent.session(id).send(body);
   return json(receipt, receipt.replay ? 200 : 202);
 }
 
