@@ -23,6 +23,8 @@ export interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly required: boolean;
+  /** The last argument alone: takes all further words, as `values`. */
+  readonly isMany?: boolean;
   readonly offers?: Offers;
 }
 
@@ -59,7 +61,7 @@ export interface Input {
   argument(name: string): string | undefined;
   /** The last one, where an option is given more than once. */
   value(name: string): string | undefined;
-  /** All of them, in their order. */
+  /** All of them, in their order: of an option, or of an argument that takes many. */
   values(name: string): readonly string[];
   flag(name: string): boolean;
   /** The words behind `--`, of a command that takes them. */

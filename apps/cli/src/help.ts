@@ -84,9 +84,10 @@ function brief(command: CommandSpec): string {
 
 /** `options` stand before a `--`: what follows it belongs to the program there. */
 function synopsis(command: CommandSpec, options: readonly string[] = []): string {
-  const words = command.arguments.map((spec) =>
-    spec.required ? `<${spec.name}>` : `[${spec.name}]`,
-  );
+  const words = command.arguments.map((spec) => {
+    const name = `${spec.name}${spec.isMany === true ? "…" : ""}`;
+    return spec.required ? `<${name}>` : `[${name}]`;
+  });
   const rest = command.rest === undefined ? [] : [`[-- ${command.rest.name}…]`];
   return [command.name, ...words, ...options, ...rest].join(" ");
 }

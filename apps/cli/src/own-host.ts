@@ -17,7 +17,7 @@ import type { Log } from "./log.ts";
 import { variable } from "./model-name.ts";
 import type { Place } from "./place.ts";
 import { oneLine } from "./printable.ts";
-import { StrayFaults } from "./stray-faults.ts";
+import { type StrayFault, StrayFaults } from "./stray-faults.ts";
 import { commandName, quoted } from "./typed.ts";
 
 export type OwnHostOptions = Pick<HostOptions, "model" | "onDiagnostics" | "capacity" | "only"> & {
@@ -29,14 +29,8 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
   const { log, ...rest } = options;
   const strays = new StrayFaults();
   const leave = strays.take({
-    dir: place.agentDir,
-    left: ({ error, session, isOwn }) => {
-      const from = session === undefined ? "the agent's code" : `session ${oneLine(session, 256)}`;
-      const what = isOwn
-        ? "a bug of Lichen that stops nothing, please report it"
-        : `a fault that nobody awaited, left by ${from}`;
-      log("error", `${what}: ${describeError(error)}`);
-    },
+    dirs: [place.agentDir],
+    left: (fault) => log("error", describeStray(fault)),
     broken: (error) => end(log, "this is a bug of Lichen, please report it", error),
   });
   try {
@@ -63,6 +57,15 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
     if (isDamage(error)) throw damageOf(place, error);
     throw (isHeld(error) && (await holderOf(place, error))) || error;
   }
+}
+
+/** What is said of a fault that the process outlives. */
+export function describeStray({ error, session, isOwn }: StrayFault): string {
+  const from = session === undefined ? "the agent's code" : `session ${oneLine(session, 256)}`;
+  const what = isOwn
+    ? "a bug of Lichen that stops nothing, please report it"
+    : `a fault that nobody awaited, left by ${from}`;
+  return `${what}: ${describeError(error)}`;
 }
 
 /** Ends the process: what it has said is on the disk. */

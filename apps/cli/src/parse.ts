@@ -122,7 +122,9 @@ function inputOf(
   const required = command.arguments.filter((spec) => spec.required);
   const missing = required[words.length];
   if (missing !== undefined) throw refusal(command, `needs <${missing.name}>: ${missing.summary}`);
-  const extra = words[command.arguments.length];
+  const last = command.arguments.at(-1);
+  const many = last?.isMany === true ? last.name : undefined;
+  const extra = many === undefined ? words[command.arguments.length] : undefined;
   if (extra !== undefined && command.hidesWords !== undefined)
     throw refusal(command, `takes one provider and no other word; ${command.hidesWords}`);
   if (extra !== undefined) {
@@ -138,7 +140,7 @@ function inputOf(
   return {
     argument: (name) => words[given.findIndex((spec) => spec.name === name)],
     value: (name) => texts(name).at(-1),
-    values: texts,
+    values: (name) => (name === many ? words.slice(command.arguments.length - 1) : texts(name)),
     flag: (name) => values.get(name)?.includes(true) === true,
   };
 }

@@ -3,10 +3,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@lichen/client";
-import { connectHost, findAgent, hostsDir, locateHost } from "@lichen/server/node";
+import { connectHost, findAgent, hostsDir } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
 import { loadEnvironment } from "./environment.ts";
+import { locateAgent } from "./machine/kept-folders.ts";
 
 export interface Place {
   /** The directory pointed at. */
@@ -14,6 +15,8 @@ export interface Place {
   readonly agentDir: string;
   readonly agentId: string;
   readonly stateDir: string;
+  /** This computer's machine keeps its conversations. */
+  readonly isKept: boolean;
   /** Variables of this process that are what `.secrets/.env` said when it was read. */
   readonly fromFile: readonly string[];
 }
@@ -23,12 +26,16 @@ export async function placeOf(input: Input): Promise<Place> {
   const dir = input.argument("dir") ?? ".";
   const { dir: agentDir } = findAgent(dir, process.env["LICHEN_AGENT"]);
   const fromFile = await loadEnvironment(agentDir);
-  const state = input.value("state");
-  const { agentId, stateDir } = locateHost({ dir, ...(state === undefined ? {} : { state }) });
-  return { dir, agentDir, agentId, stateDir, fromFile };
+  const { agentId, stateDir, isKept } = locateAgent(dir, input.value("state"));
+  return { dir, agentDir, agentId, stateDir, isKept, fromFile };
 }
 
 const codingAgents: ReadonlySet<string> = new Set(["claude", "pi", "acp"]);
+
+/** Whether it is the agent of a folder: sessions of a machine are agents too, which are called by their names. */
+export function isOfFolder({ engine }: { readonly engine: string }): boolean {
+  return !codingAgents.has(engine);
+}
 
 /** An agent in a running host. */
 export interface Reached {
@@ -45,10 +52,8 @@ export async function onlyHost(input: Input): Promise<Reached | undefined> {
   for (const stateDir of await stateDirs(input)) {
     const connection = await connectHost(stateDir);
     if (connection.found !== "host") continue;
-    for (const { agent, engine } of await createClient(connection).agents()) {
-      // The sessions of a machine are agents too, which are called by their names.
-      if (!codingAgents.has(engine)) found.push({ agent, stateDir });
-    }
+    const agents = await createClient(connection).agents();
+    found.push(...agents.filter(isOfFolder).map(({ agent }) => ({ agent, stateDir })));
   }
   if (found.length > 1) {
     throw new Fault(

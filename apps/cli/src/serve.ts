@@ -5,6 +5,7 @@ import type { ModelChoice } from "@lichen/engine";
 import { type Host, listenHost, type Listening, onStopSignal } from "@lichen/server/node";
 import type { Input } from "./command.ts";
 import { describeError } from "./fault-text.ts";
+import { describeModel, describeSandbox } from "./folder-told.ts";
 import type { Log } from "./log.ts";
 import { modelNamed } from "./model-name.ts";
 import { openOwnHost } from "./own-host.ts";
@@ -12,6 +13,7 @@ import { placeOf } from "./place.ts";
 import { Problems } from "./problem.ts";
 import type { Terminal } from "./terminal.ts";
 import { commandName, samePlace } from "./typed.ts";
+import { Fault } from "@lichen/wire";
 
 export interface ServeOptions {
   readonly log: Log;
@@ -27,6 +29,7 @@ export async function serve(
 ): Promise<number> {
   const { log } = options;
   const place = await placeOf(input);
+  if (place.isKept) throw servedByMachine(place.agentId);
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   const ignoreSignals = onStopSignal((signal) => {
     log("info", `${signal}: taking no more work; what still runs goes on at the next start`);
@@ -109,43 +112,10 @@ async function welcome(
   log("info", `state: ${host.stateDir}`);
 }
 
-function describeModel(choice: ModelChoice): string {
-  if (choice.state === "missing") return `${choice.spec}, which has no key yet`;
-  if (!choice.isDemo) return `${choice.spec}. ${choice.why}`;
-  return (
-    "demo, which is no language model: a few built-in rules that can call the agent's tools. For a real one " +
-    "set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's key (in the environment or in .secrets/.env) " +
-    "and start again; `lichen models` lists what there is."
-  );
-}
-
-async function describeSandbox(host: Host): Promise<string> {
-  const sandbox = host.sandbox();
-  if (sandbox === undefined) return describeSandboxOfPrograms(host);
-  if (sandbox.kind === "bubblewrap")
-    return "bubblewrap hides the state and the credentials from the agent's commands";
-  return `none. ${sandbox.reason ?? ""} The agent's file tools refuse the state and the credentials, but its \`bash\` runs as you: a hindrance, not a wall.`;
-}
-
-/** The agent has no coding tools; programs that its connections run may still need a wall. */
-async function describeSandboxOfPrograms(host: Host): Promise<string> {
-  if (!(await runsPrograms(host)))
-    return "not needed, the agent has no coding tools and runs no programs";
-  try {
-    const { kind, reason = "" } = await host.sandboxOfPrograms();
-    return kind === "bubblewrap"
-      ? "bubblewrap hides the state and the credentials from the programs of the agent's connections"
-      : `none. ${reason} The programs of the agent's connections run as you: a hindrance, not a wall.`;
-  } catch (error) {
-    return `required, and not to be had: ${describeError(error)}`;
-  }
-}
-
-async function runsPrograms(host: Host): Promise<boolean> {
-  const { definition } = await host.load();
-  const declared = definition.connections.map(({ connection }) => connection);
-  const { capabilities } = await host.agent.capabilities.list();
-  return [...declared, ...capabilities.map(({ config }) => config)].some(
-    (config) => "command" in config,
+/** A second host of its conversations would keep the machine from serving them. */
+function servedByMachine(id: string): Fault {
+  return new Fault(
+    "invalid",
+    `This computer's machine serves this agent: \`${commandName()} up\` starts that. To serve it alone, let it go with \`${commandName()} up --without ${id}\`, or name a state of its own with --state.`,
   );
 }

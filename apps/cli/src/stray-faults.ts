@@ -8,7 +8,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Engine, EngineSession } from "@lichen/runtime";
 
-interface StrayFault {
+export interface StrayFault {
   readonly error: unknown;
   /** Whose run it comes from, where that can be told. */
   readonly session: string | undefined;
@@ -17,8 +17,8 @@ interface StrayFault {
 }
 
 export interface StrayListener {
-  /** The agent's folder, a real path. */
-  readonly dir: string;
+  /** The folders of agents, real paths. */
+  readonly dirs: readonly string[];
   /** Told of what the process outlives. */
   readonly left: (fault: StrayFault) => void;
   /** Told of a throw out of Lichen's own code: ends the process. */
@@ -47,8 +47,8 @@ export class StrayFaults {
   }
 
   /** Takes the stray faults of this process until the answer is called. */
-  take({ dir, left, broken }: StrayListener): () => void {
-    const agents = [pathToFileURL(`${dir}/`).href, `${dir}/`];
+  take({ dirs, left, broken }: StrayListener): () => void {
+    const agents = dirs.flatMap((dir) => [pathToFileURL(`${dir}/`).href, `${dir}/`]);
     const own = ownPlaces();
     const judge = (error: unknown): StrayFault & { readonly isAgents: boolean } => {
       const frames = framesOf(error);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { StdinBuffer } from "@earendil-works/pi-tui";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Attachments, pastedData } from "../src/chat/attachments.ts";
+import { commandsOf } from "../src/chat/commands.ts";
 import { completions } from "../src/chat/completions.ts";
 import { gather, refusedPaste } from "../src/chat/pasting.ts";
 
@@ -93,15 +94,20 @@ test("[U9] names that hide something are not completed", async () => {
   await writeFile(join(folder, "ev\u202egnp.png"), png);
   await writeFile(join(folder, "even.png"), png);
   const line = "/attach ev";
-  const found = await completions(folder).getSuggestions([line], 0, line.length, {
-    signal,
-    force: true,
-  });
+  const found = await completions(folder, commandsOf({ only: undefined })).getSuggestions(
+    [line],
+    0,
+    line.length,
+    {
+      signal,
+      force: true,
+    },
+  );
   expect(found?.items.map(({ value }) => value)).toEqual(["even.png"]);
 });
 
 test("[U11] a value is completed by what is typed of it by now, however late its list came, and a whole one not at all", async () => {
-  const provider = completions(folder);
+  const provider = completions(folder, commandsOf({ only: undefined }));
   const begun = "/theme lig";
   const found = await provider.getSuggestions([begun], 0, begun.length, { signal });
   const item = found?.items[0];

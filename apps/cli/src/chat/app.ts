@@ -7,7 +7,7 @@ import { fileStorage } from "@lichen/client/node";
 import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import { surroundings } from "./around.ts";
-import { Chat, newSession } from "./chat.ts";
+import { Chat, newSession, type OnlySession } from "./chat.ts";
 import { Directory } from "./directory.ts";
 import { askTerminal, depthOf, firstTheme } from "./looks.ts";
 import { ModelInUse } from "./model-in-use.ts";
@@ -42,6 +42,8 @@ export interface ChatOptions {
   /** Reaches the agent; what it says meanwhile is shown. */
   readonly reach: (say: (line: string) => void) => Promise<ChatPlace>;
   readonly session: WhichSession;
+  /** That session is all that the agent has. */
+  readonly only?: OnlySession | undefined;
   readonly theme?: ThemeName | undefined;
   /** How the session is gone on with, told on leaving. */
   readonly again: (session: string) => string;
@@ -56,6 +58,7 @@ export async function runChat(options: ChatOptions, terminal: Terminal): Promise
     (it) =>
       new Screen(own, firstTheme(options.theme, env), surroundings(it, model), () => it.nearTop()),
     model,
+    options.only,
   );
   new Typing(chat);
   const { screen, notices } = chat;

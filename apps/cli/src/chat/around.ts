@@ -66,9 +66,11 @@ function welcome(chat: Chat, width: number): string[] {
     `  ${chat.reach?.name ?? ""}`,
     "",
     "  Type a message and press enter.",
-    narrow
-      ? "  / commands · ctrl+r sessions"
-      : "  / lists the commands · ctrl+r goes on with another session · /help explains the keys",
+    chat.only
+      ? "  / lists the commands · /help explains the keys"
+      : narrow
+        ? "  / commands · ctrl+r sessions"
+        : "  / lists the commands · ctrl+r goes on with another session · /help explains the keys",
   ];
 }
 

@@ -35,7 +35,14 @@ export interface Reach {
   readonly directory: Directory;
 }
 
+/** Of an agent that has one session: others are not to be chosen, made or left. */
+export interface OnlySession {
+  /** Begins the conversation in it anew. */
+  renew(): Promise<void>;
+}
+
 export class Chat {
+  readonly only: OnlySession | undefined;
   readonly screen: Screen;
   readonly notices: Notices;
   readonly leaving = Promise.withResolvers<void>();
@@ -61,8 +68,9 @@ export class Chat {
   #rumour: SessionInfo | undefined;
   readonly #model: ModelInUse;
 
-  constructor(makeScreen: (chat: Chat) => Screen, model: ModelInUse) {
+  constructor(makeScreen: (chat: Chat) => Screen, model: ModelInUse, only?: OnlySession) {
     this.#model = model;
+    this.only = only;
     this.notices = new Notices(() => this.changed());
     this.asking = new Asking({
       panel: (approval, show) => {
@@ -170,8 +178,13 @@ export class Chat {
     this.changed();
   }
 
-  /** A session without messages: the one where something was begun, else a new one. */
-  openNew(): void {
+  /** A conversation without messages: in the only session, or in one where something was begun, or in a new one. */
+  async openNew(): Promise<void> {
+    if (this.only) {
+      await this.only.renew();
+      this.notices.say("The agent begins anew: it knows nothing of what was said so far.");
+      return;
+    }
     const fresh = this.#fresh;
     this.#fresh = undefined;
     this.open(fresh ?? newSession());

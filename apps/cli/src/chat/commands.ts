@@ -5,7 +5,7 @@ import { Fault, Reasoning } from "@lichen/wire";
 import { oneLine } from "../printable.ts";
 import { pathOf } from "./attachments.ts";
 import type { Chat } from "./chat.ts";
-import { actions, otherKeys } from "./keys.ts";
+import { actionsOf, otherKeys } from "./keys.ts";
 import { Choices } from "./panel/choices.ts";
 import { Page } from "./panel/page.ts";
 import { nameOf, pickFound, pickModel, pickSession } from "./pickers.ts";
@@ -15,15 +15,31 @@ export interface SlashCommand {
   readonly name: string;
   readonly argument?: string;
   readonly says: string;
+  /** Of no use where the agent has one session. */
+  readonly isOfMany?: boolean;
   /** What the argument can be, where that is a closed set. */
   readonly values?: readonly string[];
   /** May throw a refusal, which is told. */
   run(chat: Chat, argument: string): Promise<void> | void;
 }
 
-export const slashCommands: readonly SlashCommand[] = [
+/** The commands of a chat. */
+export function commandsOf({ only }: Pick<Chat, "only">): readonly SlashCommand[] {
+  if (!only) return slashCommands;
+  const anew = "begin the conversation anew: the agent forgets what was said";
+  return slashCommands
+    .filter(({ isOfMany }) => isOfMany !== true)
+    .map((it) => (it.name === "new" ? { ...it, says: anew } : it));
+}
+
+const slashCommands: readonly SlashCommand[] = [
   { name: "new", says: "begin a new session", run: (chat) => chat.openNew() },
-  { name: "sessions", says: "go on with another session", run: pickSession },
+  {
+    name: "sessions",
+    says: "go on with another session",
+    isOfMany: true,
+    run: pickSession,
+  },
   {
     name: "search",
     argument: "text",
@@ -87,10 +103,21 @@ export const slashCommands: readonly SlashCommand[] = [
     name: "title",
     argument: "text",
     says: "name this session",
+    isOfMany: true,
     run: (chat, title) => chat.set({ title: needed("title", title) }),
   },
-  { name: "fork", says: "go on from here in a session of its own", run: fork },
-  { name: "delete", says: "delete this session and all that was said in it", run: confirmDelete },
+  {
+    name: "fork",
+    says: "go on from here in a session of its own",
+    isOfMany: true,
+    run: fork,
+  },
+  {
+    name: "delete",
+    says: "delete this session and all that was said in it",
+    isOfMany: true,
+    run: confirmDelete,
+  },
   {
     name: "theme",
     argument: "dark|light",
@@ -174,7 +201,7 @@ function confirmDelete(chat: Chat): void {
             chat.attempt(async () => {
               await session.delete({ epoch: view.session.epoch });
               chat.reach?.seen.forget(session.id);
-              chat.openNew();
+              await chat.openNew();
               chat.notices.say("The session is deleted; this is a new one.");
             });
           },
@@ -190,8 +217,8 @@ function confirmDelete(chat: Chat): void {
 function showHelp(chat: Chat): void {
   const rows: [string, string][] = [
     ...otherKeys.map(([keys, says]): [string, string] => [keys, says]),
-    ...actions.map(({ keys, says }): [string, string] => [keys.join(", "), says]),
-    ...slashCommands.map(({ name, argument, says }): [string, string] => [
+    ...actionsOf(chat).map(({ keys, says }): [string, string] => [keys.join(", "), says]),
+    ...commandsOf(chat).map(({ name, argument, says }): [string, string] => [
       `/${name}${argument === undefined ? "" : ` ${argument}`}`,
       says,
     ]),

@@ -6,14 +6,14 @@ import {
   type Editor,
   matchesKey,
 } from "@earendil-works/pi-tui";
-import { type SlashCommand, slashCommands } from "./commands.ts";
+import type { SlashCommand } from "./commands.ts";
 
 /** Characters that a path may have and that nobody sees: what is inserted would not be what is shown. */
 const hidden = /[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
 
 /** Completes for an editor. Paths are read from `cwd` on. */
-export function completions(cwd: string): AutocompleteProvider {
-  const inner = new CombinedAutocompleteProvider(slashCommands.map(completed), cwd);
+export function completions(cwd: string, commands: readonly SlashCommand[]): AutocompleteProvider {
+  const inner = new CombinedAutocompleteProvider(commands.map(completed), cwd);
   /** What stood before the cursor when the list was made. */
   let madeFor: string | undefined;
   return {
@@ -27,7 +27,7 @@ export function completions(cwd: string): AutocompleteProvider {
       const now = before(lines, cursorLine, cursorCol);
       if (now === madeFor) return inner.applyCompletion(lines, cursorLine, cursorCol, item, prefix);
       // Keys came faster than the list: only a value that they have begun is meant.
-      const argument = valueIn(now)?.argument;
+      const argument = valueIn(now, commands)?.argument;
       return argument !== undefined && item.value.startsWith(argument)
         ? inner.applyCompletion(lines, cursorLine, cursorCol, item, argument)
         : { lines, cursorLine, cursorCol };
@@ -38,9 +38,9 @@ export function completions(cwd: string): AutocompleteProvider {
 }
 
 /** Enter on a list of a command's values takes the value and sends the command, as it does on the list of commands. */
-export function finishValue(editor: Editor, data: string): void {
+export function finishValue(editor: Editor, data: string, commands: readonly SlashCommand[]): void {
   if (!editor.isShowingAutocomplete() || !matchesKey(data, "enter")) return;
-  if (valueIn(editor.getText()) !== undefined) editor.handleInput("\t");
+  if (valueIn(editor.getText(), commands) !== undefined) editor.handleInput("\t");
 }
 
 function before(lines: readonly string[], row: number, column: number): string {
@@ -48,10 +48,13 @@ function before(lines: readonly string[], row: number, column: number): string {
 }
 
 /** The value that is being typed behind a command with a closed set of them. */
-function valueIn(text: string): { argument: string } | undefined {
+function valueIn(
+  text: string,
+  commands: readonly SlashCommand[],
+): { argument: string } | undefined {
   const [, name, argument] = /^\s*\/([a-z]+) (\S*)$/.exec(text) ?? [];
   if (argument === undefined) return undefined;
-  return slashCommands.some((it) => it.name === name && it.values) ? { argument } : undefined;
+  return commands.some((it) => it.name === name && it.values) ? { argument } : undefined;
 }
 
 function completed({ name, says, argument, values }: SlashCommand) {

@@ -2,7 +2,7 @@
 
 import { KeybindingsManager, matchesKey, TUI_KEYBINDINGS } from "@earendil-works/pi-tui";
 
-export const actions = [
+const actions = [
   {
     name: "stop",
     keys: ["escape"],
@@ -22,6 +22,17 @@ export const actions = [
   { name: "suspend", keys: ["ctrl+z"], says: "leave for a moment; `fg` comes back" },
   { name: "redraw", keys: ["ctrl+g"], says: "draw the screen anew" },
 ] as const;
+
+/** The keys of a chat. An agent that has one session has no others to go to. */
+export function actionsOf({ only }: { readonly only: unknown }) {
+  if (only === undefined) return actions;
+  return actions
+    .filter(({ name }) => name !== "sessions")
+    .map(({ name, keys, says }) => ({
+      keys,
+      says: name === "new" ? "begin the conversation anew" : says,
+    }));
+}
 
 export type Action = (typeof actions)[number]["name"];
 

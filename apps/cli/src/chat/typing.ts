@@ -6,7 +6,7 @@ import { printable } from "../printable.ts";
 import { pastedData, pastedPath } from "./attachments.ts";
 import type { Chat } from "./chat.ts";
 import { clipboardImage } from "./clipboard.ts";
-import { nextReasoning, slashCommands } from "./commands.ts";
+import { commandsOf, nextReasoning } from "./commands.ts";
 import { completions, finishValue } from "./completions.ts";
 import { type Action, actionOf } from "./keys.ts";
 import { refusedPaste } from "./pasting.ts";
@@ -29,7 +29,7 @@ export class Typing {
     this.#chat = chat;
     const { editor, tui } = chat.screen;
     editor.onSubmit = (text) => this.#submit(text, false);
-    editor.setAutocompleteProvider(completions(process.cwd()));
+    editor.setAutocompleteProvider(completions(process.cwd(), commandsOf(chat)));
     tui.addInputListener((data) => (this.#take(data) ? { consume: true } : undefined));
   }
 
@@ -38,7 +38,8 @@ export class Typing {
     const chat = this.#chat;
     const { editor, tui } = chat.screen;
     if (data.startsWith(pasteStart)) return this.#paste(data);
-    if (chat.choosing === undefined && !chat.asking.hasFocus) finishValue(editor, data);
+    if (chat.choosing === undefined && !chat.asking.hasFocus)
+      finishValue(editor, data, commandsOf(chat));
     const action = actionOf(data);
     if (action === undefined) return false;
     if (action === "clear" && tui.hasActiveSelection()) return false;
@@ -63,9 +64,9 @@ export class Typing {
       case "recall":
         return chat.attempt(() => this.#recall());
       case "sessions":
-        return chat.attempt(async () => pickSession(chat));
+        return chat.attempt(async () => this.#pickSession());
       case "new":
-        return chat.attempt(async () => chat.openNew());
+        return chat.attempt(() => chat.openNew());
       case "model":
         return chat.attempt(async () => pickModel(chat));
       case "reasoning":
@@ -90,6 +91,13 @@ export class Typing {
         editor.invalidate();
         return tui.requestRender(true);
     }
+  }
+
+  #pickSession(): void {
+    const chat = this.#chat;
+    if (chat.only)
+      chat.notices.say("A coding agent has one session: `lichen ps` lists those of the others.");
+    else pickSession(chat);
   }
 
   /** What is open goes first, then what is queued, then what runs, then what is told. */
@@ -137,7 +145,7 @@ export class Typing {
     const command = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text);
     if (command) {
       const [, name = "", argument = ""] = command;
-      const known = slashCommands.find((it) => it.name === name);
+      const known = commandsOf(chat).find((it) => it.name === name);
       if (known === undefined) {
         editor.setText(typed);
         chat.notices.say(
@@ -158,7 +166,11 @@ export class Typing {
     const chat = this.#chat;
     const { following, reach, view, attachments } = chat;
     if (following?.standing === "deleted") {
-      chat.openNew();
+      if (chat.only) {
+        chat.screen.editor.setText(text);
+        throw new Fault("closed", "This session was deleted: nothing more can be said in it.");
+      }
+      await chat.openNew();
       chat.screen.editor.setText(text);
       chat.notices.say("That session was deleted. This is a new one: enter sends it here.", "warn");
       return;

@@ -9,7 +9,7 @@ import { describeApproval } from "../decide.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { followRun } from "../follow-run.ts";
 import { type MachineWaiting, machineWaiting } from "../machine/machine-waiting.ts";
-import { findMachine, onlySession, type ReachedMachine } from "../machine/reach-machine.ts";
+import { findMachine } from "../machine/reach-machine.ts";
 import { hasAgent } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { decisionBy } from "../question.ts";
@@ -24,11 +24,13 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   const dir = input.argument("dir");
   const machine = dir === undefined ? await findMachine(input, terminal) : undefined;
   let ofMachine: MachineWaiting[] = [];
+  let machineDir: string | undefined;
   if (machine)
     try {
       ofMachine = await machineWaiting(machine, input.value("session"));
       const its = ofMachine.find(({ approval }) => approval.approvalId === id);
-      if (its) return await answerOnMachine(machine, its, input, terminal);
+      if (its) return await answerOnMachine(its, input, terminal);
+      machineDir = machine.stateDir;
       if (!(await hasAgent(input))) {
         if (id !== undefined) throw unknown(id, input);
         return list(ofMachine, input, terminal);
@@ -40,7 +42,8 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
   const reached = await reachAgent(input, terminal, { atRest: true });
   let found: Waiting | undefined;
   try {
-    const waiting = await find(reached.agent, input);
+    // What waits in an agent that the machine serves is known already.
+    const waiting = reached.stateDir === machineDir ? [] : await find(reached.agent, input);
     if (id === undefined) return list([...ofMachine, ...waiting], input, terminal);
     found = waiting.find(({ approval }) => approval.approvalId === id);
     if (found === undefined) throw unknown(id, input);
@@ -66,14 +69,13 @@ function unknown(id: string, input: Input): Fault {
 }
 
 function answerOnMachine(
-  machine: ReachedMachine,
   waiting: MachineWaiting,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
   refuseUnanswered(waiting, input);
-  const { session: name, approval, of } = waiting;
-  return answer(machine.agentOf(of), { session: onlySession, approval }, input, terminal, name);
+  const { session: name, approval, reached, id } = waiting;
+  return answer(reached, { session: id, approval }, input, terminal, name);
 }
 
 function understood(given: Input): { id: string | undefined; input: Input } {

@@ -1,21 +1,25 @@
 // `lichen attach`: the terminal screen on a coding agent of this machine, or on a host at an address.
 
+import { Fault } from "@lichen/wire";
 import { runChat } from "../chat/app.ts";
 import { chosenSession, mustBeScreen, themeIn } from "../chat/line.ts";
 import { chatsDir } from "../chat/reach-folder.ts";
 import { type Input, UsageError } from "../command.ts";
 import { hostToken } from "../host-token.ts";
-import { onlySession, reachMachine } from "../machine/reach-machine.ts";
+import { getConversation } from "../machine/conversation.ts";
+import { type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
+import { oneLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName, quoted } from "../typed.ts";
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   mustBeScreen("attach", terminal);
   const url = input.argument("place") ?? "";
-  if (/^[\w.-]+$/.test(url)) return attachToMachine(url, input, terminal);
+  if (!url.includes("://") && /^[\w.-]+(\/.+)?$/.test(url))
+    return attachToMachine(url, input, terminal);
   if (!URL.canParse(url))
     throw new UsageError(
-      `attach: "${url}" is neither a session's name nor an address: \`lichen ps\` lists the sessions, and an address is ` +
+      `attach: "${oneLine(url, 100)}" is neither a session's name nor an address: \`${commandName()} ps\` lists the sessions, and an address is ` +
         "one such as http://127.0.0.1:7387",
       "attach",
     );
@@ -50,21 +54,37 @@ async function attachToMachine(word: string, input: Input, terminal: Terminal): 
   const theme = themeIn("attach", input);
   const machine = await reachMachine(input, terminal);
   try {
-    const session = await machine.get(word);
+    const { name, reached, session, isOfFolder } = await getConversation(machine, word, {
+      patienceMs: 0,
+    });
+    const { client, agent } = reached;
     return await runChat(
       {
-        session: { id: onlySession },
+        session: { id: session.id },
+        ...(isOfFolder ? {} : { only: { renew: () => renewed(machine, agent.agent) } }),
         theme,
         reach: async () => {
-          const { client, agent } = machine.agentOf(session, { patienceMs: 0 });
-          const key = `${session.id}\n${machine.stateDir}`;
-          return { client, agent, isShared: true, key, keepIn: chatsDir(), close: async () => {} };
+          const key = `${agent.agent}\n${machine.stateDir}`;
+          return {
+            ...{ client, agent, key, keepIn: chatsDir() },
+            ...{ isShared: true, close: async () => {} },
+          };
         },
-        again: () => `${commandName()} attach ${word}${machine.place}`,
+        again: (id) => {
+          const again = id === session.id || !isOfFolder ? name : `${agent.agent}/${id}`;
+          return `${commandName()} attach ${quoted(again)}${machine.place}`;
+        },
       },
       terminal,
     );
   } finally {
     await machine.close();
   }
+}
+
+/** By the agent's id: the session may have another name by now. */
+async function renewed(machine: ReachedMachine, id: string): Promise<void> {
+  const { name } = (await machine.sessions()).find((it) => it.id === id) ?? {};
+  if (name === undefined) throw new Fault("closed", "This session was removed.");
+  await machine.tell(`/v1/sessions/${name}/new`);
 }

@@ -6,7 +6,6 @@ import { CommandId } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
-import { onlySession } from "../machine/reach-machine.ts";
 import { type Meant, meantBy } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
@@ -43,15 +42,14 @@ function understood(given: Input): { id: string; commandId: string | undefined; 
 }
 
 async function cancelOnMachine(
-  { machine, session: it }: Meant,
+  { machine, name, session }: Meant,
   commandId: string | undefined,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
   try {
-    const session = machine.agentOf(it).agent.session(onlySession);
     return commandId === undefined
-      ? await abort(session, it.name, input, terminal)
+      ? await abort(session, name, input, terminal)
       : await cancel(session, commandId, input, terminal);
   } finally {
     await machine.close();

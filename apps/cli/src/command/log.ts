@@ -5,7 +5,9 @@ import { onStopSignal } from "@lichen/server/node";
 import type { Entry } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { followSession, pages } from "../follow-session.ts";
-import { onlySession, reachMachine } from "../machine/reach-machine.ts";
+import { getConversation } from "../machine/conversation.ts";
+import { reachMachine } from "../machine/reach-machine.ts";
+import { oneLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import { howToAnswer } from "../waiting.ts";
 import { isShown, WatchView } from "../watch-view.ts";
@@ -18,9 +20,9 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const stop = new AbortController();
   const ignoreSignals = onStopSignal(() => stop.abort());
   try {
-    const found = await machine.get(input.argument("name") ?? "");
-    const { agent } = machine.agentOf(found, { patienceMs: input.flag("follow") ? 0 : 25_000 });
-    const session = agent.session(onlySession);
+    const { name, session } = await getConversation(machine, input.argument("name") ?? "", {
+      patienceMs: input.flag("follow") ? 0 : 25_000,
+    });
     const view = new WatchView(terminal, (approval) => howToAnswer(approval, input));
     const tell = input.flag("json")
       ? (entry: Entry) => terminal.answer(`${JSON.stringify(entry)}\n`)
@@ -35,7 +37,8 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
         await terminal.flush();
       }
     view.end();
-    if (head === 0 && !input.flag("follow")) terminal.say(`nothing was said in ${found.name} yet`);
+    if (head === 0 && !input.flag("follow"))
+      terminal.say(`nothing was said in ${oneLine(name, 256)} yet`);
     return 0;
   } finally {
     ignoreSignals();

@@ -3,17 +3,27 @@
 import { randomUUID } from "node:crypto";
 import { text as readAll } from "node:stream/consumers";
 import type { Session } from "@lichen/client";
-import { type Command, Fault, imageTypeOf, type InlineImage, RequestId } from "@lichen/wire";
+import {
+  type Command,
+  Fault,
+  imageTypeOf,
+  type InlineImage,
+  type Receipt,
+  RequestId,
+} from "@lichen/wire";
 import { attend } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
 import { followRun } from "../follow-run.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
 import { type Meant, meantBy } from "../machine/session-word.ts";
 import { onlySession } from "../machine/reach-machine.ts";
+import { oneLine } from "../printable.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { readRegular } from "../regular-file.ts";
 import { commandName, quoted, samePlace } from "../typed.ts";
+
+type Said = Extract<Command, { type: "prompt" | "line" }>;
 
 /** As base64 more than a host takes. */
 const maxImageBytes = 12 * 1_048_576;
@@ -44,20 +54,18 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   }
 }
 
-/** To a coding agent of the machine that runs. */
+/** To the machine that runs. The first conversation of a folder's agent begins with what is said in it. */
 async function sendToMachine(
-  { machine, session: it }: Meant,
-  command: Command,
+  { machine, name, reached, session, missing, isOfFolder }: Meant,
+  given: Said,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
-  const { name, missing } = it;
   try {
     // Its start would fail only after the message was taken.
     if (missing !== undefined) throw new Fault("unavailable", missing, { retryable: false });
-    const reached = machine.agentOf(it);
-    const session = reached.agent.session(onlySession);
-    const receipt = await session.send(command);
+    const isBegun = isOfFolder && session.id === onlySession;
+    const receipt = await sent(session, isBegun ? beginning(given) : given, name);
     const { commandId, entryId } = receipt;
     if (input.flag("wait") && commandId !== undefined)
       return await follow({ reached, session, input, terminal, name }, commandId);
@@ -66,6 +74,24 @@ async function sendToMachine(
     return 0;
   } finally {
     await machine.close();
+  }
+}
+
+/** What is said to a session that need not be there. */
+function beginning({ requireExisting: _needed, ...said }: Said): Command {
+  return said;
+}
+
+async function sent(session: Session, command: Command, name: string): Promise<Receipt> {
+  try {
+    return await session.send(command);
+  } catch (cause) {
+    if (!Fault.is(cause) || !["unknown_session", "closed"].includes(cause.code)) throw cause;
+    throw new Fault(
+      cause.code,
+      `There is no conversation ${oneLine(name, 256)}: say --new to begin it, or leave out what is behind the / for the first one.`,
+      { cause },
+    );
   }
 }
 
@@ -91,7 +117,7 @@ function follow(following: Following, commandId: string): Promise<number> {
   });
 }
 
-async function commandOf(input: Input): Promise<Command> {
+async function commandOf(input: Input): Promise<Said> {
   const isLine = input.flag("line");
   const images = input.values("image");
   const refused = [

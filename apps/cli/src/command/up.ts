@@ -3,40 +3,47 @@
 import { flushCompileCache } from "node:module";
 import { onStopSignal } from "@lichen/server/node";
 import type { Input } from "../command.ts";
-import { describeError } from "../fault-text.ts";
+import { describeModel, describeSandbox } from "../folder-told.ts";
+import { Environments } from "../environment.ts";
 import { type Log, openLog } from "../log.ts";
+import { chooseFolders, type Chosen } from "../machine/chosen-folders.ts";
 import { machineDirOf } from "../machine/machine-dir.ts";
 import { openUp, type Up } from "../machine/open-up.ts";
-import { end } from "../own-host.ts";
+import type { ServedFolder } from "../machine/served-folders.ts";
+import { describeStray, end } from "../own-host.ts";
 import { StrayFaults } from "../stray-faults.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName, samePlace } from "../typed.ts";
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const log = openLog(terminal, "info");
+  const stateDir = machineDirOf(input);
+  const environments = new Environments();
+  const chosen = await chooseFolders(stateDir, input.values("folder"), input.values("without"));
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   const ignoreSignals = onStopSignal((signal) => {
     log("info", `${signal}: taking no more work; what still runs goes on at the next start`);
     stop();
   });
-  const stateDir = machineDirOf(input);
-  const leave = new StrayFaults().take({
-    dir: stateDir,
-    left: ({ error }) => log("error", `a fault that nobody awaited: ${describeError(error)}`),
+  const strays = new StrayFaults();
+  const leave = strays.take({
+    dirs: chosen.folders.map(({ place }) => place.dir),
+    left: (fault) => log("error", describeStray(fault)),
     broken: (error) => end(log, "this is a bug of Lichen, please report it", error),
   });
   const port = input.value("port");
   const bind = input.value("bind");
   const up = await openUp({
     stateDir,
-    log,
+    ...{ log, chosen, environments },
+    around: (engine) => strays.around(engine),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(bind === undefined ? {} : { bind: bind === "localhost" ? "127.0.0.1" : bind }),
   });
   const { listening } = up;
   if (input.flag("json"))
     terminal.answer(`${JSON.stringify({ url: listening.url, token: listening.token })}\n`);
-  welcome(up, input, log);
+  await welcome(up, chosen, input, log);
   // A host may never end by itself, so the cache is written now.
   flushCompileCache();
   await stopped;
@@ -46,7 +53,8 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   return 0;
 }
 
-function welcome({ machine, wall, listening, problems }: Up, input: Input, log: Log): void {
+async function welcome(up: Up, chosen: Chosen, input: Input, log: Log): Promise<void> {
+  const { machine, folders, wall, listening } = up;
   const { taken, url } = listening;
   if (taken !== undefined)
     log(
@@ -65,13 +73,23 @@ function welcome({ machine, wall, listening, problems }: Up, input: Input, log: 
       ? "sandbox: bubblewrap hides the machine's state and keys from its coding agents"
       : `sandbox: none. ${wall.reason ?? ""} Coding agents run as you and could read the machine's token: a hindrance, not a wall.`,
   );
-  for (const problem of problems) log("warn", problem);
+  for (const it of folders) await tellFolder(it, log);
+  for (const problem of [...chosen.problems, ...up.problems]) log("warn", problem);
   log("info", `state: ${machine.stateDir}`);
   const sessions = machine.sessions.list().length;
   const place = samePlace(input);
   const next =
-    sessions > 0
+    sessions > 0 || folders.length > 0
       ? `${commandName()} ps${place}`
       : `${commandName()} new demo .${place}${found.length === 0 ? " --harness acp -- <an agent's command>" : ""}`;
   log("info", `\nNow, in another terminal:\n  ${next}`);
+}
+
+async function tellFolder(it: ServedFolder, log: Log): Promise<void> {
+  const { agent, models } = it;
+  log("info", `agent ${agent.name}: ${agent.agent}, from ${it.place.dir}`);
+  const model = await models.whichModel(it.model());
+  log("info", `  model: ${describeModel(model)}`);
+  if (model.state === "missing") log("warn", `${agent.name}: ${model.why}`);
+  log("info", `  sandbox: ${await describeSandbox(it)}`);
 }

@@ -56,8 +56,10 @@ async function machineOf(options: Line["options"]) {
 async function findMachineSessions({ options }: Line, take: Take): Promise<void> {
   const machine = await machineOf(options);
   const sessions = (await machine?.sessions()) ?? [];
+  const { folderTalks } = await import("../machine/folder-talks.ts");
+  const talks = machine ? await folderTalks(machine) : [];
   take(
-    sessions.map(({ name, harness, state, dir }) => ({
+    [...sessions, ...talks].map(({ name, harness, state, dir }) => ({
       word: name,
       summary: `${harness}, ${state}, in ${dir}`,
     })),
@@ -119,9 +121,10 @@ async function runningAgent(line: Line) {
 
 /** The agent of the folder; away from every folder, that of the one host that runs. A folder gets no id for this. */
 async function meantBy({ typed, options }: Line): Promise<{ agent: string; stateDir: string }> {
-  const [{ findAgent, locateHost }, { loadEnvironment }] = await Promise.all([
+  const [{ findAgent }, { loadEnvironment }, { locateAgent }] = await Promise.all([
     import("@lichen/server/node"),
     import("../environment.ts"),
+    import("../machine/kept-folders.ts"),
   ]);
   const dir = folderOf(typed);
   let agentDir: string;
@@ -133,8 +136,7 @@ async function meantBy({ typed, options }: Line): Promise<{ agent: string; state
   }
   if (!existsSync(join(agentDir, ".lichen", "agent.json"))) throw new Error("It never ran.");
   await loadEnvironment(agentDir);
-  const state = options.get("state");
-  const { agentId, stateDir } = locateHost({ dir: agentDir, ...(state ? { state } : {}) });
+  const { agentId, stateDir } = locateAgent(agentDir, options.get("state") || undefined);
   return { agent: agentId, stateDir };
 }
 

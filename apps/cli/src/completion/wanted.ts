@@ -80,7 +80,8 @@ function read(command: CommandSpec, before: readonly string[]): Line {
 
 /** An argument that may be left out lets the next one stand in its place. */
 function argumentsAt(command: CommandSpec, index: number): CommandSpec["arguments"] {
-  const rest = command.arguments.slice(index);
+  const many = command.arguments.at(-1)?.isMany === true ? command.arguments.length - 1 : index;
+  const rest = command.arguments.slice(Math.min(index, many));
   const last = rest.findIndex((spec) => spec.required);
   return last === -1 ? rest : rest.slice(0, last + 1);
 }

@@ -35,7 +35,7 @@ async function live(job: Job): Promise<Account> {
   // What tools leave behind them ends no host, and so no life.
   const strays = new StrayFaults();
   strays.take({
-    dir: realpathSync(dir),
+    dirs: [realpathSync(dir)],
     left: () => undefined,
     broken: (error) => tell({ type: "failed", reason: reasonOf(error) }),
   });

@@ -1,9 +1,12 @@
 // The coding agents of this computer, and the machine that runs their sessions.
 
 import { homedir } from "node:os";
+import { basename } from "node:path";
 import { Harnesses, ownHarnesses } from "@lichen/machine";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
+import { type FolderTalk, folderTalks } from "../machine/folder-talks.ts";
+import { keptFolders } from "../machine/kept-folders.ts";
 import { findMachine, type MachineSession } from "../machine/reach-machine.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName } from "../typed.ts";
@@ -45,11 +48,13 @@ export async function checkMachine(input: Input, terminal: Terminal): Promise<Ch
     if (!machine)
       return [note("machine", "none runs on this computer", `\`${commandName()} up\` starts it`)];
     try {
-      const sessions = await machine.sessions();
+      const [sessions, talks] = await Promise.all([machine.sessions(), folderTalks(machine)]);
       const running = sessions.filter((it) => it.running).length;
       return [
         ok("machine", `it runs (sessions: ${sessions.length}, with a process: ${running})`),
         ...sessions.flatMap((it) => checkSession(it, machine.place, Date.now())),
+        ...talks.flatMap((it) => checkWaiting(it, machine.place)),
+        ...checkFolders(machine.stateDir, talks),
       ];
     } finally {
       await machine.close();
@@ -60,18 +65,37 @@ export async function checkMachine(input: Input, terminal: Terminal): Promise<Ch
   }
 }
 
-function checkSession(it: MachineSession, place: string, nowMs: number): Check[] {
+/** Folders' agents that the machine is to serve and does not. */
+function checkFolders(stateDir: string, talks: readonly FolderTalk[]): Check[] {
+  const served = new Set(talks.map(({ agent }) => agent));
+  return keptFolders(stateDir)
+    .filter(({ id }) => !served.has(id))
+    .map(({ id, dir }) =>
+      note(
+        `agent ${basename(dir)}`,
+        `this machine keeps it and does not serve it (${dir})`,
+        `what \`${commandName()} up\` says at its start tells why; \`${commandName()} up --without ${id}\` lets it go`,
+      ),
+    );
+}
+
+function checkWaiting({ name, pending }: Pick<MachineSession, "name" | "pending">, place: string) {
+  if (pending === 0) return [];
+  return [
+    note(
+      `session ${name}`,
+      `it waits for ${pending === 1 ? "an answer" : `${pending} answers`}`,
+      `\`${commandName()} approve${place}\``,
+    ),
+  ];
+}
+
+/** What is to be known of a coding agent's session at a time. */
+export function checkSession(it: MachineSession, place: string, nowMs: number): Check[] {
   const name = `session ${it.name}`;
   const found: Check[] = [];
   if (it.missing !== undefined) found.push(note(name, "it cannot start", it.missing));
-  if (it.pending > 0)
-    found.push(
-      note(
-        name,
-        `it waits for ${it.pending === 1 ? "an answer" : `${it.pending} answers`}`,
-        `\`${commandName()} approve${place}\``,
-      ),
-    );
+  found.push(...checkWaiting(it, place));
   const quiet = nowMs - Date.parse(it.last_time);
   if (it.state === "working" && quiet > quietMs)
     found.push(

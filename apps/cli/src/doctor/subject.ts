@@ -2,10 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { findAgent, locateHost } from "@lichen/server/node";
+import { findAgent } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { loadEnvironment } from "../environment.ts";
+import { locateAgent } from "../machine/kept-folders.ts";
 
 type AgentPlace = ReturnType<typeof findAgent>;
 
@@ -54,5 +55,5 @@ function stateOf(
   // Without an id it never ran; looking for its state would give it one.
   if (agentDir === undefined || !existsSync(join(agentDir, ".lichen", "agent.json")))
     return undefined;
-  return locateHost({ dir: dir ?? "." }).stateDir;
+  return locateAgent(dir ?? ".", undefined).stateDir;
 }

@@ -16,6 +16,7 @@ import {
   openStaticProvider,
   openWall,
 } from "@lichen/machine/access";
+import type { Engine } from "@lichen/runtime";
 import { isDamage, isHeld, nodePlatform } from "@lichen/runtime/node";
 import {
   connectHost,
@@ -25,19 +26,28 @@ import {
   readHostFile,
 } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
+import type { Environments } from "../environment.ts";
 import { describeError } from "../fault-text.ts";
 import type { Log } from "../log.ts";
 import { damageOf, end } from "../own-host.ts";
+import type { Chosen } from "./chosen-folders.ts";
+import { keepFolders } from "./kept-folders.ts";
+import { type ServedFolder, serveFolders } from "./served-folders.ts";
 
 export interface UpOptions {
   readonly stateDir: string;
   readonly log: Log;
   readonly port?: number;
   readonly bind?: string;
+  /** The agents of folders that it serves too. */
+  readonly chosen: Chosen;
+  readonly environments: Environments;
+  readonly around: (engine: Engine) => Engine;
 }
 
 export interface Up {
   readonly machine: Machine;
+  readonly folders: readonly ServedFolder[];
   readonly wall: MachineWall;
   readonly listening: Listening;
   /** What is not as it should be with its meshes, as sentences. */
@@ -45,13 +55,13 @@ export interface Up {
 }
 
 export async function openUp(options: UpOptions): Promise<Up> {
-  const { log } = options;
+  const { log, chosen, environments } = options;
   const report = (error: unknown) => log("error", describeError(error));
   const lost = (error: unknown) => end(log, "nothing can be written any more", error);
   const platform = nodePlatform({ report, lost });
   const stateDir = makeStateDir(options.stateDir);
   const access = await openAccess(stateDir, platform);
-  const places = { env: process.env, home: homedir() };
+  const places = { env: environments.exported, home: homedir() };
   let machine: Machine;
   let wall: MachineWall;
   try {
@@ -73,21 +83,40 @@ export async function openUp(options: UpOptions): Promise<Up> {
     if (isDamage(error)) throw damageOf({ stateDir }, error);
     throw (isHeld(error) && (await holderOf(stateDir, error))) || error;
   }
+  let folders: ServedFolder[] = [];
   try {
-    const { port, bind } = options;
+    const { port, bind, around } = options;
+    folders = await serveFolders(chosen.folders, {
+      ...{ owner: machine.owner, stateDir, log, environments, around },
+    });
+    keepFolders(stateDir, chosen.kept);
     const listening = await listenMachine({
-      machine,
+      machine: { ...machine, close: (closing) => closeAll(machine, folders, closing) },
       access,
       log: ({ id, error, method, path }) =>
         log("error", `${id} in ${method} ${path}: ${describeError(error)}`),
       ...(port === undefined ? {} : { port }),
       ...(bind === undefined ? {} : { bind }),
     });
-    return { machine, wall, listening, problems: hasMeshes(stateDir) ? access.problems() : [] };
+    const problems = hasMeshes(stateDir) ? access.problems() : [];
+    return { machine, folders, wall, listening, problems };
   } catch (error) {
-    await machine.close({ patienceMs: 0 });
+    await closeAll(machine, folders, { patienceMs: 0 });
     await access.close();
     throw error;
+  }
+}
+
+/** What agents of folders hold open ends once their runs did. */
+async function closeAll(
+  machine: Machine,
+  folders: readonly ServedFolder[],
+  closing: Parameters<Machine["close"]>[0],
+): Promise<void> {
+  try {
+    await machine.close(closing);
+  } finally {
+    await Promise.all(folders.map((it) => it.close()));
   }
 }
 

@@ -2,9 +2,9 @@
 //
 //   UP3  A machine that does not run is told in one sentence with the way to start it.
 
-import type { Client } from "@lichen/client";
 import { type Connection, connectHost } from "@lichen/server/node";
 import {
+  type AgentInfo,
   Fault,
   faultStatus,
   type FaultCode,
@@ -15,6 +15,7 @@ import {
 } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { HostFetch } from "../host-fetch.ts";
+import { isOfFolder } from "../place.ts";
 import { oneLine } from "../printable.ts";
 import { served, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
@@ -83,7 +84,17 @@ export class ReachedMachine {
   async get(name: string): Promise<MachineSession> {
     const found = await this.find(name);
     if (found) return found;
-    throw new Fault(
+    const ofFolder = (await this.folderAgents()).find((it) => [it.name, it.agent].includes(name));
+    if (ofFolder)
+      throw new Fault(
+        "invalid",
+        `${oneLine(name, 100)} is the agent of a folder: this is for the sessions of coding agents. \`${commandName()} up --without ${ofFolder.agent}${this.place}\` ends its being served at the next start.`,
+      );
+    throw this.unknown(name);
+  }
+
+  unknown(name: string): Fault {
+    return new Fault(
       "unknown_session",
       `There is no session "${oneLine(name, 100)}" on this machine: \`${commandName()} ps${this.place}\` lists them, ` +
         `\`${commandName()} new <name>${this.place}\` makes one.`,
@@ -97,8 +108,9 @@ export class ReachedMachine {
     return reached;
   }
 
-  get client(): Client {
-    return this.agentOf({ id: "none" }).client;
+  /** The agents of folders that it serves beside them. */
+  async folderAgents(): Promise<AgentInfo[]> {
+    return (await this.agentOf({ id: "none" }).client.agents()).filter(isOfFolder);
   }
 
   /** The state as it is to be typed again, with a space before it. */

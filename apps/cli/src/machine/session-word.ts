@@ -5,7 +5,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { findAgent, locateHost } from "@lichen/server/node";
+import { findAgent } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { onlyHost } from "../place.ts";
@@ -13,20 +13,16 @@ import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName, quoted } from "../typed.ts";
+import { locateAgent } from "./kept-folders.ts";
 import { machineDirOf } from "./machine-dir.ts";
-import {
-  findMachine,
-  type MachineSession,
-  type ReachedMachine,
-  reachMachine,
-} from "./reach-machine.ts";
+import { type Conversation, findConversation, getConversation } from "./conversation.ts";
+import { findMachine, type ReachedMachine, reachMachine } from "./reach-machine.ts";
 
-export interface Meant {
+export interface Meant extends Conversation {
   readonly machine: ReachedMachine;
-  readonly session: MachineSession;
 }
 
-/** The machine's session that is meant, its machine to be closed; undefined where an agent's is. */
+/** The machine's conversation that is meant, its machine to be closed; undefined where another agent's is. */
 export async function meantBy(
   word: string,
   command: string,
@@ -43,12 +39,12 @@ export async function meantBy(
     return undefined;
   }
   try {
-    const session = await machine.find(word);
-    if (session) {
+    const conversation = await findConversation(machine, word);
+    if (conversation) {
       await refuseBoth(word, command, machine, input, terminal);
-      return { machine, session };
+      return { machine, ...conversation };
     }
-    if (!(await hasAgent(input))) await machine.get(word);
+    if (!(await hasAgent(input))) throw machine.unknown(word);
   } catch (error) {
     await machine.close();
     throw error;
@@ -59,7 +55,7 @@ export async function meantBy(
 
 async function only(machine: ReachedMachine, word: string): Promise<Meant> {
   try {
-    return { machine, session: await machine.get(word) };
+    return { machine, ...(await getConversation(machine, word)) };
   } catch (error) {
     await machine.close();
     throw error;
@@ -90,8 +86,7 @@ async function refuseBoth(
   const dir = agentHere(input);
   // An agent without an id never ran, and looking would give it one.
   if (dir === undefined || !existsSync(join(dir, ".lichen", "agent.json"))) return;
-  const state = input.value("state");
-  const { stateDir } = locateHost({ dir, ...(state === undefined ? {} : { state }) });
+  const { stateDir } = locateAgent(dir, input.value("state"));
   if (stateDir === machine.stateDir || !existsSync(join(stateDir, "host.db"))) return;
   const reached = await reachAgent(input, terminal, { atRest: true });
   try {

@@ -18,24 +18,39 @@ const name: ArgumentSpec = {
 const address = listening
   .filter((option) => option.name === "port" || option.name === "bind")
   .map((option) => ({ ...option, summary: option.summary.replace("the config's, else ", "") }));
+const folders: ArgumentSpec = {
+  name: "folder",
+  summary: "agent folders to serve from now on",
+  required: false,
+  isMany: true,
+  offers: "folder",
+};
 const yes: OptionSpec = { name: "yes", summary: "ask nothing" };
 
 export const machine: readonly CommandSpec[] = [
   {
     name: "up",
-    summary: "serve this computer's coding agents: Claude Code, pi and others",
+    summary: "serve this computer's coding agents (Claude Code, pi, others) and agent folders",
     details: [
       "Opens the machine's state, goes on with what an earlier process left, and listens. Each session of a coding agent " +
         "is made with `lichen new`; its process begins with the first message. SIGTERM and Ctrl-C stop it: what still " +
         "ran goes on at the next start. `lichen service install` starts it with the computer.",
+      "Agent folders that are named are served beside them, as `lichen start` does one, in the same store and under the " +
+        "same token, and again at every later start, until --without lets one go: its conversations stay, and are there " +
+        "again when its folder is named again.",
     ],
-    arguments: [],
+    arguments: [folders],
     options: [
       ...address,
+      {
+        name: "without",
+        value: "agent",
+        summary: "serve this folder's agent no more (its name, id or folder); may be given often",
+      },
       state,
       { name: "json", summary: 'print {"url","token"} as the first line once it listens' },
     ],
-    examples: ["lichen up", "lichen up --port 0 --json"],
+    examples: ["lichen up", "lichen up ~/agents/hello", "lichen up --port 0 --json"],
     load: () => import("../command/up.ts"),
   },
   {
@@ -222,9 +237,13 @@ export const machine: readonly CommandSpec[] = [
         "what your profile puts on the PATH is found; starts it. Doing it again is harmless.",
       "Keys that are set in ~/.bashrc or ~/.zshrc alone are not seen by a service: set them in ~/.profile.",
     ],
-    arguments: [],
+    arguments: [folders],
     options: [...address, state],
-    examples: ["lichen service install", "lichen service install --port 7400"],
+    examples: [
+      "lichen service install",
+      "lichen service install ~/agents/hello",
+      "lichen service install --port 7400",
+    ],
     load: () => import("../command/service/install.ts"),
   },
   {

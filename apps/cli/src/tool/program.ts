@@ -63,7 +63,7 @@ function takeStrays(dir: string, terminal: Terminal, end: Surroundings["end"]): 
   const say = (error: unknown) =>
     terminal.say(`error: a fault that nobody awaited or caught: ${describeError(error)}`);
   return new StrayFaults().take({
-    dir,
+    dirs: [dir],
     left: ({ error }) => say(error),
     broken: (error) => {
       say(error);

@@ -11,6 +11,12 @@ export {
 export { type OpenAuth, openAuth } from "../auth/host/open-auth.ts";
 export { connectionAuthOf, connectionCredentials } from "../capabilities/host/node-capabilities.ts";
 export { type FolderTools, openFolderTools } from "./folder-tools.ts";
+export {
+  type Attached,
+  type HostFolderOptions,
+  type OpenHostFolder,
+  openHostFolder,
+} from "./host-folder.ts";
 export { type Host, type HostOptions, locateHost, openHost } from "./open-host.ts";
 export {
   openAgent,
@@ -32,5 +38,6 @@ export { openStore, type OpenStore, type StoreOptions } from "./open-store.ts";
 export { openPrivateDb, type PrivateDb } from "./private-db.ts";
 export { portHolder } from "./port-holder.ts";
 export { createDoorServer, defaultPort, type DoorFetch, type Served, serveHost } from "./serve.ts";
+export { writePrivately } from "./private-file.ts";
 export { credentialsPath, hostsDir, liesIn, makeStateDir, realPlace } from "./state-dir.ts";
 export { ownerTokenPath } from "./token.ts";

@@ -1,6 +1,7 @@
 // `lichen service install`: the machine started with its user from now on.
 
 import { resolve } from "node:path";
+import { findAgent } from "@lichen/server/node";
 import type { Input } from "../../command.ts";
 import { lineOf, serviceHere, writeService } from "../../service/service.ts";
 import type { Terminal } from "../../terminal.ts";
@@ -13,7 +14,11 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
     if (value === undefined) return [];
     return [`--${name}`, name === "state" ? resolve(value) : value];
   });
-  const isChanged = await writeService(service.path, service.text(lineOf(args)));
+  // What is refused here would be refused at every start.
+  const folders = input
+    .values("folder")
+    .map((dir) => findAgent(dir, process.env["LICHEN_AGENT"]).dir);
+  const isChanged = await writeService(service.path, service.text(lineOf([...folders, ...args])));
   await service.start();
   terminal.answer(`${service.path}\n`);
   terminal.say(
