@@ -33,4 +33,4 @@ export type { MachineSessionInfo } from "./sessions/info.ts";
 export { type MachineSessions, type NewSession } from "./sessions/machine-sessions.ts";
 export type { PromptAnswer, Seat, SettingsPatch, Wall } from "./sessions/seat.ts";
 export { uploadsOf } from "./files/uploads.ts";
-export { isDirectory, makeDirectory, placeOf, SessionName } from "./sessions/session-name.ts";
+export { isDirectory, placeOf, SessionName } from "./sessions/session-name.ts";

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Rig } from "./rig.ts";
@@ -48,6 +56,44 @@ test("[MA12] a request that is refused leaves no directory, no session and no na
   const made = await rig.make("x", { dir: "~/not/made", cage: null });
   expect(made.dir).toBe(join(rig.home, "not/made"));
   expect(existsSync(made.dir)).toBe(true);
+});
+
+test("[MA12] a place that is hidden from agents is refused, by a link and below it too, and nothing is made there", async () => {
+  const root = mkdtempSync(join(tmpdir(), "lichen-machine-"));
+  const hidden = join(root, "home", "hidden");
+  mkdirSync(hidden, { recursive: true });
+  symlinkSync(hidden, join(root, "home", "link"));
+  const behind = (argv: readonly string[]) => ({ argv, release: () => {} });
+  await using rig = await Rig.open({
+    root,
+    wall: () => Object.assign(behind, { hidden: () => [hidden] }),
+  });
+  for (const dir of ["~/hidden", "~/hidden/below/it", "~/link", "~/link/below"]) {
+    const { status, body } = await rig.tell("/v1/sessions", { json: { name: "x", dir } });
+    expect([status, dir]).toEqual([400, dir]);
+    expect((body as { error: string }).error).toMatch(/^dir: .* choose another place\.$/);
+  }
+  expect(readdirSync(hidden)).toEqual([]);
+  await rig.make("x");
+});
+
+test("[MA12] a directory that two requests make at once stays for the one that is accepted, and goes where both are refused", async () => {
+  const gate = Promise.withResolvers<void>();
+  const harness = scriptedHarness({
+    told: (what) => what === "settingsChanged" && gate.resolve(),
+    deaf: () => true,
+  });
+  await using rig = await Rig.open({ harnesses: [harness] });
+  const ask = (name: string, more = {}) =>
+    rig.tell("/v1/sessions", { json: { name, dir: "~/new/dir", ...more } });
+  const refused = ask("a", { auto_approve: true });
+  await gate.promise;
+  const [first, second, third] = await Promise.all([refused, ask("b"), ask("c")]);
+  expect([first.status, second.status, third.status]).toEqual([500, 201, 201]);
+  expect(existsSync(join(rig.home, "new/dir"))).toBe(true);
+  for (const name of ["d", "e"])
+    expect((await ask(name, { dir: "~/other/dir", auto_approve: true })).status).toBe(500);
+  expect(existsSync(join(rig.home, "other"))).toBe(false);
 });
 
 test("[MA12] a directory that was there stays when its session is deleted, with what is in it", async () => {

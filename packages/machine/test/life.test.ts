@@ -1,4 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Rig } from "./rig.ts";
@@ -40,6 +43,50 @@ test("[MA14] a session that is deleted leaves no process and nothing in the stor
     expect((await rig.tell("/v1/sessions/again", { method: "DELETE" })).status).toBe(404);
   }
   expect(rig.reports).toEqual([]);
+});
+
+/** Kills a machine in the middle of something; the id of the agent that it was about. */
+async function killed(root: string, moment: "deleting" | "making"): Promise<string> {
+  const program = join(import.meta.dirname, "stuck-machine.ts");
+  const child = spawn(process.execPath, [program, root, moment], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { PATH: process.env["PATH"] },
+  });
+  const ended = once(child, "exit");
+  let id = "";
+  for await (const said of child.stdout) {
+    id = String(said).trim();
+    break;
+  }
+  child.kill("SIGKILL");
+  await ended;
+  return id;
+}
+
+test("[MA14] a session whose machine was killed in the middle of its deletion is gone from the next one, process and all", async () => {
+  const root = mkdtempSync(join(tmpdir(), "lichen-machine-"));
+  const id = await killed(root, "deleting");
+  expect(processesOf(id)).toHaveLength(1);
+  await using rig = await Rig.open({ root });
+  expect(rig.machine.owner.kept()).toEqual([]);
+  expect(processesOf(id)).toEqual([]);
+  expect(await rig.list()).toEqual([]);
+  await rig.make("a");
+  expect(rig.reports).toEqual([]);
+});
+
+test("[MA12] a session whose machine was killed while it was made was never there, and its name is free", async () => {
+  const root = mkdtempSync(join(tmpdir(), "lichen-machine-"));
+  const id = await killed(root, "making");
+  await using rig = await Rig.open({ root });
+  expect(rig.machine.owner.kept()).toEqual([]);
+  expect(processesOf(id)).toEqual([]);
+  expect(await rig.list()).toEqual([]);
+  const made = await rig.make("a");
+  await rig.close();
+  await using again = await Rig.open({ root });
+  expect(await again.info("a")).toMatchObject({ id: made.id });
+  expect([...rig.reports, ...again.reports]).toEqual([]);
 });
 
 test("[MA14] a session that is deleted through the agent's own door is gone from the machine", async () => {

@@ -19,6 +19,7 @@ export interface RigOptions {
   readonly env?: Record<string, string>;
   readonly platform?: Platform;
   readonly adopt?: MachineOptions["adopt"];
+  readonly wall?: MachineOptions["wall"];
   /** Where an earlier rig lived: it is opened again. */
   readonly root?: string;
 }
@@ -66,6 +67,7 @@ export class Rig implements AsyncDisposable {
       report: (error) => reports.push(error),
       ...(options.platform ? { platform: options.platform } : {}),
       ...(options.adopt ? { adopt: options.adopt } : {}),
+      ...(options.wall ? { wall: options.wall } : {}),
     });
     const host = await listenHost({
       owner: machine.owner,

@@ -2,7 +2,8 @@
 //
 //   MA12  A request that is refused leaves nothing: no directory, no session, no name that is taken.
 //   MA13  A name is one session's at a time, also when two ask for it at once.
-//   MA14  A session that is deleted leaves no process and nothing in the store.
+//   MA14  A session that is deleted leaves no process and nothing in the store; what was half made or half deleted when
+//         its machine was killed is gone with the next one.
 //   MA15  The list waits for nobody.
 
 import type { KeptAgent } from "@lichen/runtime";
@@ -11,8 +12,10 @@ import { Fault } from "@lichen/wire";
 import type { Harness, Harnesses } from "../harnesses/harness.ts";
 import { unknownHarness } from "../harnesses/unknown-harness.ts";
 import type { MachineSessionInfo } from "./info.ts";
+import { MadeDirectories } from "./made-directories.ts";
+import { endProcessesOf } from "./left-processes.ts";
 import { Seat, type SeatHouse } from "./seat.ts";
-import { isDirectory, makeDirectory, placeOf, SessionName } from "./session-name.ts";
+import { isDirectory, placeOf, SessionName } from "./session-name.ts";
 import { type SessionSettings, settingsOf } from "./settings.ts";
 
 export interface NewSession {
@@ -40,6 +43,7 @@ export class MachineSessions {
   readonly #house: SeatHouse;
   readonly #stateDir: string;
   readonly #seats = new Map<string, Seat>();
+  readonly #directories = new MadeDirectories();
   /** Names that are being given or given up. */
   readonly #claimed = new Set<string>();
   readonly #removing = new Map<Seat, Promise<void>>();
@@ -64,10 +68,23 @@ export class MachineSessions {
     const settings = settingsOf(kept);
     if (!settings) return;
     const { agent: id, label: name, createdAt: created } = kept;
+    if (settings.isMade === false) return this.#clear(id);
     const harness = this.#harnesses.get(settings.harness) ?? unknownHarness(settings.harness);
     const seat = new Seat(this.#house, { id, name, harness, settings, created });
-    await seat.open(kept.settings);
+    try {
+      await seat.open(kept.settings);
+    } catch (error) {
+      if (!Fault.is(error) || error.code !== "closed") throw error;
+      // Its conversation was deleted, and the rest of it was to follow.
+      return this.#clear(id);
+    }
     this.#seats.set(name, seat);
+  }
+
+  /** Ends what a machine that was killed left of a session that is not there. */
+  async #clear(id: string): Promise<void> {
+    await endProcessesOf(id);
+    await this.#house.owner.remove(id);
   }
 
   /** Calls `each` with every session that is there, and with each that is made from now on. */
@@ -101,11 +118,7 @@ export class MachineSessions {
     const name = checkedName(wish.name);
     const harness = this.#harnessOf(wish);
     const dir = placeOf(wish.dir, this.#harnesses.places.home);
-    if (liesIn(dir, this.#stateDir))
-      throw new Fault(
-        "invalid",
-        "dir: it lies in the state of this machine: choose another place.",
-      );
+    this.#refuseHidden(dir, harness);
     return this.#claiming(name, async () => {
       const isThere = isDirectory(dir);
       if (wish.conversation && !isThere)
@@ -113,14 +126,23 @@ export class MachineSessions {
           "invalid",
           `dir: the conversation ran in ${dir}, which is not on this machine: continue it where it is.`,
         );
-      const undo = isThere ? () => {} : makeDirectory(dir);
-      try {
-        return await this.#make({ ...wish, name, dir }, harness, by);
-      } catch (error) {
-        undo();
-        throw error;
-      }
+      return this.#directories.during(dir, () => this.#make({ ...wish, name, dir }, harness, by));
     });
+  }
+
+  /** Where agents see nothing, none of their processes would begin. */
+  #refuseHidden(dir: string, { name: harness }: Harness): void {
+    if (liesIn(dir, this.#stateDir))
+      throw new Fault(
+        "invalid",
+        "dir: it lies in the state of this machine: choose another place.",
+      );
+    const hidden = this.#house.wall?.({ id: "", dir, harness })?.hidden?.() ?? [];
+    if (hidden.some((place) => liesIn(dir, place)))
+      throw new Fault(
+        "invalid",
+        `dir: ${dir} lies where Lichen keeps what no agent is to see: choose another place.`,
+      );
   }
 
   #harnessOf({ harness: name = "claude", command }: NewSession): Harness {
@@ -149,6 +171,7 @@ export class MachineSessions {
       auto_approve: false,
       keep_running: false,
       starred: false,
+      isMade: false,
       ...(wish.earlier ? { earlier: wish.earlier } : {}),
     };
     const created = new Date(platform.now()).toISOString();
@@ -164,6 +187,7 @@ export class MachineSessions {
         },
         by,
       );
+      await seat.session.configure({ isMade: true }, by, { quiet: true });
     } catch (error) {
       seat.close();
       await owner.remove(id);

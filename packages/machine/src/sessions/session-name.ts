@@ -33,14 +33,11 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-/** Makes the directory with those above it that are missing; the answer takes back what is still empty of them. */
-export function makeDirectory(path: string): () => void {
+/** Makes the directory with those above it that are missing; answers which were, outermost first. */
+export function makeDirectory(path: string): string[] {
   const missing: string[] = [];
   for (let at = path; statOf(at) === undefined; at = dirname(at)) missing.push(at);
   const made: string[] = [];
-  const undo = (): void => {
-    for (const at of made.toReversed()) removeIfEmpty(at);
-  };
   try {
     // Not Node's own way through all levels: that never ends where the system lets nobody make a folder (/proc).
     for (const at of missing.toReversed()) {
@@ -48,10 +45,10 @@ export function makeDirectory(path: string): () => void {
       made.push(at);
     }
   } catch (error) {
-    undo();
+    for (const at of made.toReversed()) rmdirSync(at);
     throw toSystemRefusal(error, `dir: ${path}`);
   }
-  return undo;
+  return made;
 }
 
 function statOf(path: string): Stats | undefined {
@@ -59,13 +56,5 @@ function statOf(path: string): Stats | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
     throw toSystemRefusal(error, `dir: ${path}`);
-  }
-}
-
-function removeIfEmpty(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // Somebody has put something there meanwhile: it is theirs now.
   }
 }

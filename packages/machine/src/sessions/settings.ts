@@ -14,6 +14,8 @@ export const SessionSettings = z.object({
   auto_approve: z.boolean(),
   keep_running: z.boolean(),
   starred: z.boolean(),
+  /** False while it is being made: one that is left so was never there. */
+  isMade: z.boolean().exactOptional(),
   /** Of a session that goes on with a conversation from elsewhere: the first `bytes` of `file` were said before it. */
   earlier: z.object({ file: z.string(), bytes: z.int().nonnegative() }).exactOptional(),
 });
