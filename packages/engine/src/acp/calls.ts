@@ -55,6 +55,11 @@ export class Calls {
       .map((call) => nameOf(call.known));
   }
 
+  /** Whether one may be at work. */
+  get isRunning(): boolean {
+    return this.#all().some((call) => call.phase === "open");
+  }
+
   get isOpen(): boolean {
     return this.#all().some((call) => call.phase !== "done");
   }

@@ -10,6 +10,7 @@ import type { Choices } from "./choices.ts";
 import { greet, programOf } from "./greeting.ts";
 import { AgentFiles } from "./host/files.ts";
 import { Terminals } from "./host/terminals.ts";
+import { inTime } from "./in-time.ts";
 import { Link } from "./link.ts";
 import { Runs } from "./runs.ts";
 import { serving } from "./serving.ts";
@@ -112,7 +113,10 @@ export class AcpDriver implements HarnessDriver, Connection {
   async setMode(modeId: string): Promise<void> {
     await this.supervisor.ensure();
     const { link, talk } = this.#held!;
-    await this.#choices.setMode(link, talk.sessionId, modeId);
+    const { clock } = this.#options;
+    const { supervisor } = this;
+    const asked = this.#choices.setMode(link, talk.sessionId, modeId);
+    await inTime(asked, `for its mode ${modeId}`, { clock, supervisor });
   }
 
   run(work: Work, run: Run): Promise<Result> {

@@ -1,25 +1,29 @@
 // One prompt, from before it is sent to the end of its turn.
 //
 //   - What is sent stands in the log before it is.
-//   - A cancelled turn has 8 s to end; then the agent's whole process group is killed.
+//   - A cancelled turn has 8 s to end; then the agent's whole process group is killed. One whose log cannot be written is
+//     killed at once.
 
 import { methods } from "@agentclientprotocol/sdk";
 import type { Json } from "@lichen/wire";
 import * as z from "zod";
 import type { HarnessOptions } from "../harness/port.ts";
+import { isUnwritable } from "../harness/stopping.ts";
 import type { Supervisor } from "../harness/supervisor.ts";
 import { diagnosticOf } from "../model/diagnostic.ts";
 import type { Asks } from "./asks.ts";
 import type { Choices } from "./choices.ts";
 import type { Held } from "./driver.ts";
 import { signInFirst } from "./greeting.ts";
+import { inTime } from "./in-time.ts";
 import { authRequired, errorOf } from "./link.ts";
 import type { PromptParts } from "./prompt.ts";
 import { sending } from "./sent.ts";
 import type { Stopped } from "./settlement.ts";
 import type { Turn } from "./turn.ts";
 
-const cancelMs = 8_000;
+/** How long a cancelled turn has to end. */
+export const cancelMs = 8_000;
 const lastWordsMs = 2_000;
 
 export interface PromptingOptions {
@@ -28,6 +32,8 @@ export interface PromptingOptions {
   readonly asks: Asks;
   readonly supervisor: Supervisor;
 }
+
+export const unrecorded = "what it does cannot be recorded";
 
 /** How a turn ended, and the line that said so. */
 export interface TurnEnd {
@@ -46,12 +52,18 @@ export async function prompt(
   const { sessionId } = talk;
   if (parts.hasImages && talk.facts?.takesImages !== true)
     return refused("This agent takes no images: send the message without them.");
-  await it.choices.apply(link, sessionId, run.settings());
+  await inTime(
+    it.choices.apply(link, sessionId, run.settings()),
+    "for the session's model or level",
+    { clock: it.options.clock, supervisor: it.supervisor, signal: run.signal },
+  );
   turn.line(sending(sessionId, parts.messages));
   await turn.recorder.durable();
+  turn.wasSent = true;
   talk.begin(turn);
   let cancelKill: (() => void) | undefined;
   const cancel = (): void => {
+    if (isUnwritable(run.signal)) return void it.supervisor.stop(unrecorded);
     link.notify(methods.agent.session.cancel, { sessionId });
     cancelKill = it.options.clock.after(
       cancelMs,

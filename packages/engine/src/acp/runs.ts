@@ -3,21 +3,25 @@
 //   - How each turn ended stands in the log: after a crash what was never sent is sent, and what may have been taken in
 //     is told as unknown, never sent twice.
 //   - A steer is the next prompt of the same run: the protocol takes none while a turn is in hand.
-//   - A run that the agent opened by itself lasts until nothing more comes for 2 s.
+//   - A run that the agent opened by itself lasts until nothing more comes for 2 s, also one that is cancelled; what goes
+//     on for 8 s after that is killed.
+//   - An agent whose run cannot be written is ended.
 
 import { methods } from "@agentclientprotocol/sdk";
 import type { Result, Run, TranscriptEntry, Work } from "@lichen/runtime";
 import { type EntryOf, Fault, type Json } from "@lichen/wire";
+import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import type { Held } from "./driver.ts";
 import { lineOf } from "./message.ts";
 import { promptOf, type PromptParts } from "./prompt.ts";
-import { prompt, type PromptingOptions, type TurnEnd } from "./prompting.ts";
+import { cancelMs, prompt, type PromptingOptions, type TurnEnd, unrecorded } from "./prompting.ts";
 import { historyOf } from "./sent.ts";
 import { type Stopped, verdictOf } from "./settlement.ts";
 import type { Talk } from "./talk.ts";
 import { Turn } from "./turn.ts";
 
 const quietMs = 2_000;
+const silenceLookMs = 500;
 const forgottenCallMs = 10 * 60_000;
 
 export interface RunsOptions extends PromptingOptions {
@@ -58,13 +62,21 @@ export class Runs {
         ? await this.#listen(turn)
         : await this.#conduct(work, turn);
     } catch (error) {
-      if (run.signal.aborted) return { terminal: "cancelled" };
+      if (run.signal.aborted) return await this.#broken(turn);
       if (!Fault.is(error)) throw error;
       return { terminal: "failed", diagnostic: error.message, retryable: error.retryable };
     } finally {
       this.#turn = undefined;
       this.#it.supervisor.touch();
     }
+  }
+
+  /** How a run ends that was stopped before its end could be written. */
+  async #broken({ run, wasSent }: Turn): Promise<Result> {
+    if (wasCancelled(run.signal)) return { terminal: "cancelled" };
+    if (!isUnwritable(run.signal)) return leftByHost;
+    await this.#it.supervisor.stop(unrecorded);
+    return wasSent ? unwritten : unsent;
   }
 
   async #conduct(work: Work, turn: Turn): Promise<Result> {
@@ -130,18 +142,17 @@ export class Runs {
   }
 
   async #result(turn: Turn, stopped: Stopped, answer: Json | undefined): Promise<Result> {
-    const isCancelled = turn.run.signal.aborted;
-    const openWrites = isCancelled ? [] : turn.calls.openWrites;
-    const verdict = verdictOf(stopped, { isCancelled, openWrites });
+    const { signal } = turn.run;
+    const isStopped = signal.aborted;
     const entries = [
-      ...turn.last(isCancelled ? "aborted" : stopWord(stopped)),
+      ...turn.last(isStopped ? "aborted" : stopWord(stopped)),
       ...(answer === undefined ? [] : [lineOf(answer)]),
     ];
-    if (!isCancelled) return { ...verdict, entries };
+    if (!isStopped) return { ...verdictOf(stopped, turn.calls.openWrites), entries };
     // A run that is left to a later process has no settlement now.
     for (const entry of entries) turn.recorder.record(entry);
     await turn.recorder.durable();
-    return verdict;
+    return wasCancelled(signal) ? { terminal: "cancelled" } : leftByHost;
   }
 
   /** The process, on the session's conversation. Rejects when the run is stopped meanwhile. */
@@ -180,9 +191,11 @@ export class Runs {
     const cancel = (): void =>
       link.notify(methods.agent.session.cancel, { sessionId: talk.sessionId });
     run.signal.addEventListener("abort", cancel, { once: true });
+    turn.wasSent = true;
     talk.begin(turn);
     try {
       await this.#quiet(turn, talk);
+      if (wasCancelled(run.signal)) await this.#silent(turn, talk);
     } finally {
       run.signal.removeEventListener("abort", cancel);
       talk.end();
@@ -209,6 +222,20 @@ export class Runs {
       await promise;
       run.signal.removeEventListener("abort", wake);
       cancel();
+    }
+  }
+
+  /** What the agent began by itself has no end that it would tell: it falls silent once it was cancelled, or is killed. */
+  async #silent({ calls }: Turn, talk: Talk): Promise<void> {
+    const { options, supervisor } = this.#it;
+    const { clock } = options;
+    const cancelledAt = clock.now();
+    for (;;) {
+      const waitedMs = clock.now() - cancelledAt;
+      if (talk.gone) return;
+      if (!calls.isRunning && Math.min(talk.quietMs, waitedMs) >= quietMs) return;
+      if (waitedMs >= cancelMs) return supervisor.stop("it did not stop when it was cancelled");
+      await new Promise<void>((resolve) => void clock.after(silenceLookMs, resolve));
     }
   }
 
@@ -239,6 +266,24 @@ const endedWithHost: Result = {
   diagnostic: "The agent's process ended with its host.",
 };
 
+/** Nothing is settled by it: a later process goes on with the run. */
+const leftByHost: Result = {
+  terminal: "interrupted",
+  diagnostic: "Its host stopped while the agent worked on this message.",
+};
+
+const unwritten: Result = {
+  terminal: "outcome_unknown",
+  diagnostic:
+    "What the agent did could not be written to the log, so it was ended in the middle of it: see that there is room on the disk, and look at what it did before you send the message again.",
+};
+
+const unsent: Result = {
+  terminal: "failed",
+  diagnostic: "The log could not be written, so the message was not given to the agent.",
+  retryable: true,
+};
+
 const lost: Stopped = { how: "gone", words: "it was ended", wasAsked: true };
 
 /** How a run ends that an earlier process brought to its end, up to the settlement. */
@@ -251,7 +296,7 @@ function earlierEnd(reason = "end_turn"): Result {
     };
   if (reason === "refused")
     return { terminal: "failed", diagnostic: "The agent refused this message." };
-  return verdictOf({ how: "stopped", reason }, { isCancelled: false, openWrites: [] });
+  return verdictOf({ how: "stopped", reason }, []);
 }
 
 function ownMessages(run: Run): EntryOf<"message.user">[] {

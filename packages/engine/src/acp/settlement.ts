@@ -12,14 +12,10 @@ export type Stopped =
 export type Verdict = Pick<Result, "terminal" | "diagnostic">;
 
 /** `openWrites`: calls that may have changed something and whose end was not told. */
-export function verdictOf(
-  stopped: Stopped,
-  state: { readonly isCancelled: boolean; readonly openWrites: readonly string[] },
-): Verdict {
-  if (state.isCancelled) return { terminal: "cancelled" };
+export function verdictOf(stopped: Stopped, openWrites: readonly string[]): Verdict {
   const plain = plainVerdict(stopped);
-  if (state.openWrites.length === 0) return plain;
-  const calls = state.openWrites.join(", ");
+  if (openWrites.length === 0) return plain;
+  const calls = openWrites.join(", ");
   return {
     terminal: "outcome_unknown",
     diagnostic: `${plain.diagnostic ?? "The agent ended its turn"}. It did not say what became of: ${calls}. Look before you ask for it again.`,

@@ -28,7 +28,7 @@ export interface TalkOptions {
 const retryMs = 1_000;
 
 interface Stray {
-  readonly update: Update;
+  readonly update: Update | undefined;
   readonly line: Json;
 }
 
@@ -117,7 +117,9 @@ export class Talk {
     }
     const isOwn = sessionId === this.sessionId;
     if (this.#turn && isOwn) return this.#tell(this.#turn, update, line);
-    if (!isOwn || !this.#hasBegun || !update || !isSpeech(update)) return this.note(line);
+    // What follows on speech that waits for its run belongs to that too, such as the end of a call.
+    const isStray = isOwn && this.#hasBegun && (this.hasStrays || (update && isSpeech(update)));
+    if (!isStray) return this.note(line);
     this.#strays.push({ update, line });
     this.#open();
   }

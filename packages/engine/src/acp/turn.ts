@@ -16,6 +16,8 @@ export class Turn {
   readonly run: Run;
   readonly recorder: Recorder;
   readonly calls: Calls;
+  /** The agent was told something in it, or has begun it. */
+  wasSent = false;
   readonly #message: Message;
   /** Messages that are not written yet. */
   #unwritten = 0;

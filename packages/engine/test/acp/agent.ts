@@ -3,7 +3,7 @@
 //
 // Flags: --load or --resume offers that way back into a session (without, a session ends with its process); --images,
 // --models, --modes offer those; --sign-in wants an account; --speaks=N answers another version of the protocol;
-// --mute never answers; --garbage prints what is no message and ends; --dies=WORDS says them on stderr and ends.
+// --mute never answers; --deaf never answers when it is set to something; --garbage prints what is no message and ends; --dies=WORDS says them on stderr and ends.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -146,12 +146,14 @@ function serve(): void {
       journal({ resumed: params.sessionId });
       return offered();
     })
-    .onRequest(methods.agent.session.setMode, ({ params }) => {
+    .onRequest(methods.agent.session.setMode, async ({ params }) => {
+      if (has("deaf")) await never({ mode: params.modeId });
       mode = params.modeId;
       journal({ mode });
       return {};
     })
-    .onRequest(methods.agent.session.setConfigOption, ({ params }) => {
+    .onRequest(methods.agent.session.setConfigOption, async ({ params }) => {
+      if (has("deaf")) await never({ model: params.value });
       if (typeof params.value !== "string") throw RequestError.invalidParams();
       model = params.value;
       journal({ model });
@@ -165,6 +167,11 @@ function serve(): void {
       cancels.get(params.sessionId)?.abort();
     })
     .connect(ndJsonStream(Writable.toWeb(process.stdout), input()));
+}
+
+async function never(asked: object): Promise<never> {
+  journal({ deaf: asked });
+  return new Promise<never>(() => {});
 }
 
 function input(): ReadableStream<Uint8Array> {

@@ -329,6 +329,19 @@ export const moves: Readonly<Record<string, Move>> = {
       await moves["permit"]!(it, call.join(" "));
     })();
   },
+  /** `busily GO END KIND TITLE`: after this turn, once STATE/GO exists, makes a call by itself until STATE/END exists */
+  busily: async (it, rest) => {
+    const [go = "", end = "", ...call] = rest.split(" ");
+    void (async () => {
+      while (!existsSync(join(it.state, go))) await soon();
+      const { toolCallId } = await begin(it, call.join(" "));
+      await it.update({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
+      it.journal({ busy: toolCallId });
+      while (!existsSync(join(it.state, end))) await soon();
+      await it.update({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" });
+      it.journal({ idle: toolCallId });
+    })();
+  },
   /** An error in place of an end. */
   throw: async (_, words) => {
     throw new Error(words);

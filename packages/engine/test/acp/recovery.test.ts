@@ -36,6 +36,71 @@ test("[AC8] an agent that is deaf to a cancellation is killed after eight second
   expect(await rig.prompt("count")).toMatchObject({ answer: "prompt 2" });
 });
 
+/** A run that the agent opened by itself, with a call that it is at work on. */
+async function busyByItself(rig: Rig): Promise<string> {
+  await rig.prompt("busily go end execute make", "say done");
+  rig.release("go");
+  await rig.noted("busy");
+  await until(async () => (await rig.data("call.started")).length === 1, "the call in the log");
+  return (await rig.session.read()).running!.commandId;
+}
+
+test("[AC8] a cancelled run that the agent opened by itself ends once the agent is silent", async () => {
+  const clock = new Clock();
+  const rig = await start({ clock });
+  const commandId = await busyByItself(rig);
+  const { pid } = rig.engine.standing();
+  await rig.send({ type: "cancel", commandId });
+  await rig.noted("cancel");
+  await clock.advance(4_000);
+  expect((await rig.session.read()).running?.commandId).toBe(commandId);
+  rig.release("end");
+  await rig.noted("idle");
+  await until(async () => {
+    await clock.advance(500);
+    return (await rig.session.read()).running === undefined;
+  }, "the end of the run");
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "cancelled" });
+  expect(rig.engine.standing().pid).toBe(pid);
+  expect(await rig.data("run.settled")).toHaveLength(2);
+});
+
+test("[AC8] what the agent goes on with by itself eight seconds after it was cancelled is killed", async () => {
+  const clock = new Clock();
+  const rig = await start({ clock });
+  const commandId = await busyByItself(rig);
+  const { pid } = rig.engine.standing();
+  await rig.send({ type: "cancel", commandId });
+  await rig.noted("cancel");
+  await clock.advance(7_500);
+  expect((await rig.session.read()).running?.commandId).toBe(commandId);
+  await clock.advance(500);
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "cancelled" });
+  expect((await processInfo(pid!))?.isDead ?? true).toBe(true);
+  expect(await rig.prompt("count")).toMatchObject({ answer: "prompt 2" });
+});
+
+test("[AC28] an agent whose run cannot be written is ended at once, and the message is unknown, not cancelled", async () => {
+  const rig = await start();
+  await rig.prompt("say one");
+  const { pid } = rig.engine.standing();
+  rig.refuseWrites("message.assistant");
+  const settlement = await rig.prompt("say half", "tool edit a", "stuck");
+  expect(settlement.terminal).toBe("outcome_unknown");
+  expect(settlement.diagnostic).toContain("could not be written to the log");
+  expect((await processInfo(pid!))?.isDead ?? true).toBe(true);
+});
+
+test("[AC28] a message that could not be noted as sent is not sent, and fails", async () => {
+  const rig = await start();
+  await rig.prompt("say one");
+  rig.refuseWrites("harness.line");
+  const settlement = await rig.prompt("say two");
+  expect(settlement).toMatchObject({ terminal: "failed" });
+  expect(settlement.diagnostic).toContain("was not given to the agent");
+  expect(prompts(rig)).toEqual(["say one"]);
+});
+
 test("[AC16] a turn that a stopping host ends is interrupted, and its conversation goes on", async () => {
   const rig = await start();
   const commandId = await rig.begin("say half", "hang");
@@ -194,6 +259,18 @@ test("[AC20] what the agent says by itself is a run of its own", async () => {
     terminal: "completed",
     answer: "by myself",
   });
+});
+
+test("[AC20] a call that the agent makes by itself stands with its intent and its outcome, however fast it is", async () => {
+  const rig = await start();
+  rig.release("end");
+  await rig.prompt("busily go end execute make", "say done");
+  rig.release("go");
+  await rig.noted("idle");
+  await until(async () => (await rig.data("run.settled")).length === 2, "the agent's own run");
+  expect(await rig.data("call.started")).toMatchObject([{ label: "write" }]);
+  expect(await rig.data("message.tool")).toMatchObject([{ isError: false }]);
+  expect((await rig.data("run.settled")).at(-1)).toMatchObject({ terminal: "completed" });
 });
 
 test("[AC20] a permission that is asked outside of any turn is asked in a run of its own", async () => {

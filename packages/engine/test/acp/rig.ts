@@ -100,6 +100,13 @@ export class Rig {
     this.session = this.#agent.session("s");
   }
 
+  /** From now on no entry of this kind can be written. */
+  refuseWrites(kind: Kind): void {
+    this.#store.sql.run(
+      `create trigger refuse before insert on entry when new.kind = '${kind}' begin select raise(abort, 'no room'); end`,
+    );
+  }
+
   /** Stops the host as a drain does, leaving its runs. */
   async shut(): Promise<void> {
     await this.#owner.close({ patienceMs: 0 });

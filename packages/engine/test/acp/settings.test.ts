@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from "vitest";
+import { processInfo } from "../../src/harness/host/processes.ts";
+import { Clock, until } from "../../../runtime/test/clock.ts";
 import { Rig, type RigOptions } from "./rig.ts";
 
 const open: Rig[] = [];
@@ -153,4 +155,45 @@ test("[AC23] a turn costs what the agent's total grew by; a conversation that go
   await rig.engine.restart();
   expect((await rig.prompt("cost 0.6", "say three")).usage.cost ?? 0).toBe(0);
   expect(await rig.prompt("cost 0.85", "say four")).toMatchObject({ usage: { cost: 0.25 } });
+});
+
+test("[AC27] an agent that does not answer when its model is set is ended after a minute, and the run fails in words", async () => {
+  const clock = new Clock();
+  const rig = await start({ flags: ["--load", "--models", "--deaf"], clock });
+  await rig.prompt("hello");
+  await rig.session.change({ model: "large/two" });
+  const commandId = await rig.begin("hello");
+  await rig.noted("deaf");
+  const { pid } = rig.engine.standing();
+  await clock.advance(59_000);
+  expect((await rig.session.read()).running?.commandId).toBe(commandId);
+  await clock.advance(1_000);
+  const settlement = await rig.settled(commandId);
+  expect(settlement).toMatchObject({ terminal: "failed" });
+  expect(settlement.diagnostic).toContain("did not answer in a minute when it was asked for the");
+  await until(async () => (await processInfo(pid!))?.isDead ?? true, "its end");
+  await rig.session.change({ model: "small/one" });
+  expect(await rig.prompt("count")).toMatchObject({ answer: "prompt 2" });
+});
+
+test("[AC27] a run that is cancelled while its model is set ends at once, and nothing was sent", async () => {
+  const rig = await start({ flags: ["--load", "--models", "--deaf"] });
+  await rig.prompt("hello");
+  await rig.session.change({ model: "large/two" });
+  const commandId = await rig.begin("never sent");
+  await rig.noted("deaf");
+  await rig.send({ type: "cancel", commandId });
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "cancelled" });
+  expect(rig.journal().flatMap((fact) => fact["prompt"] ?? [])).toEqual(["hello"]);
+});
+
+test("[AC27] a mode that the agent does not answer to is refused after a minute", async () => {
+  const clock = new Clock();
+  const rig = await start({ flags: ["--load", "--modes", "--deaf"], clock });
+  await rig.prompt("hello");
+  const set = rig.engine.setMode("code");
+  const refused = expect(set).rejects.toMatchObject({ code: "unavailable" });
+  await rig.noted("deaf");
+  await clock.advance(60_000);
+  await refused;
 });
