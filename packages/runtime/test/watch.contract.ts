@@ -287,6 +287,63 @@ export function watchContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check(
+    "[O4] what streams is shown at once after a pause, with what came with it, and then the more rarely the more it costs",
+    async (stage) => {
+      for (const { readers, length, paceMs } of [
+        { readers: 1, length: 1, paceMs: 3 },
+        { readers: 1, length: 100_000, paceMs: 13 },
+        { readers: 200, length: 1, paceMs: 25 },
+      ]) {
+        const steps = Array.from({ length: 4 }, () => gate());
+        const begun = gate();
+        const rest = gate();
+        const texts = ["a", "b", "c", "d", "e"].map((it) => it.padEnd(length, "."));
+        const life = await stage.open({
+          engine: [
+            { gate: begun.opened },
+            { partials: texts.slice(0, 2) },
+            ...steps.flatMap(({ opened }, n) => [
+              { gate: opened },
+              { partials: [texts[n + 2] ?? "f"] },
+            ]),
+            { gate: rest.opened },
+            { say: "whole" },
+          ],
+        });
+        const session = life.session(`s${readers}-${length}`);
+        await session.send(line("l"));
+        const all = Array.from({ length: readers }, () => reading(session));
+        const shown = () =>
+          all.at(-1)!.frames.flatMap((it) => (it.type === "partial" ? [it.data.text![0]] : []));
+        const id = await sent(session, prompt("r1"));
+        await until(() => all.at(-1)!.seqs.includes(4), "the run");
+        begun.open();
+        await until(() => shown().length === 2, "what came at once");
+        expect(shown()).toEqual(["a", "b"]);
+        steps[0]!.open();
+        await stage.clock.advance(paceMs - 1);
+        expect(shown()).toEqual(["a", "b"]);
+        steps[1]!.open();
+        await stage.clock.advance(0);
+        await stage.clock.advance(1);
+        expect(shown()).toEqual(["a", "b", "d"]);
+        steps[2]!.open();
+        await stage.clock.advance(0);
+        expect(shown()).toEqual(["a", "b", "d"]);
+        await stage.clock.advance(paceMs);
+        expect(shown()).toEqual(["a", "b", "d", "e"]);
+        // Nothing comes for a while: what then comes is not waited for.
+        await stage.clock.advance(paceMs);
+        steps[3]!.open();
+        await until(() => shown().length === 5, "what came after the pause");
+        rest.open();
+        await settled(session, id);
+        await life.owner.close();
+      }
+    },
+  );
+
   check("[O4] a message that was appended in mid-run leaves no partial behind", async (stage) => {
     const held = gate();
     const life = await stage.open({

@@ -2,19 +2,20 @@
 //
 // It owns the watchers of sessions and of the host, those who wait for a settlement, and when partials are shown.
 //
-//   O4  Partials are coalesced per session: at most one in 25 ms, none once the message it grew into is delivered.
+//   O4  Partials are coalesced per session: the first is shown at once, what came with it right after, what follows in
+//       `paceMs`; none once the message it grew into is delivered.
 //   T4  Whoever waits for a settlement is woken by it; the answer is read from the store, never from the hint.
 
-import { type Entry, Fault } from "@lichen/wire";
+import { type Entry, Fault, type Partial } from "@lichen/wire";
 import type { Frame, Sink, Subscription } from "../api.ts";
 import type { SessionRow } from "../log/session-row.ts";
 import { numbered } from "./numbered.ts";
+import { paceMs } from "./pace.ts";
 import type { Ground } from "../store/ground.ts";
 import { eidOf, parseId } from "../store/keys.ts";
 import { HostStream } from "./host-stream.ts";
 import { cursorOf, type EntryFrame, Watcher, type WatchSource } from "./watcher.ts";
 
-const partialEveryMs = 25;
 const watchersPerSession = 10_000;
 
 export class Hub {
@@ -86,13 +87,21 @@ export class Hub {
   /** Something streams in a session; its watchers see the newest state of it soon. */
   partialChanged(sid: number): void {
     if (!this.#watchers.has(sid) || this.#partialTimers.has(sid)) return;
-    this.#showPartial(sid);
-    this.#armPartial(sid);
+    const shown = this.#showPartial(sid);
+    // One chunk of what an engine reads often holds several pieces.
+    let isCancelled = false;
+    this.#partialTimers.set(sid, () => (isCancelled = true));
+    this.#ground.platform.soon(() => {
+      if (isCancelled) return;
+      const now = this.#partialOf(sid);
+      if (now && !sameData(now, shown)) this.#showPartial(sid);
+      this.#armPartial(sid);
+    });
   }
 
   #armPartial(sid: number): void {
     const shown = this.#partialOf(sid);
-    const cancel = this.#ground.platform.after(partialEveryMs, () => {
+    const cancel = this.#ground.platform.after(this.#paceOf(sid, shown), () => {
       this.#partialTimers.delete(sid);
       const now = this.#partialOf(sid);
       if (now === undefined || sameData(now, shown)) return;
@@ -102,9 +111,18 @@ export class Hub {
     this.#partialTimers.set(sid, cancel);
   }
 
-  #showPartial(sid: number): void {
+  #paceOf(sid: number, shown: Frame | undefined): number {
+    return paceMs({
+      sessions: this.#partialTimers.size,
+      readers: this.#watchers.get(sid)?.size ?? 0,
+      characters: shown?.type === "partial" ? charactersOf(shown.data) : 0,
+    });
+  }
+
+  #showPartial(sid: number): Frame | undefined {
     const frame = this.#partialOf(sid);
     if (frame) for (const watcher of this.#watchers.get(sid) ?? []) watcher.partial(frame);
+    return frame;
   }
 
   /** Settles when the command settles, the deadline passes or the signal aborts: read again then. */
@@ -142,6 +160,10 @@ export class Hub {
     for (const set of this.#settlements.values()) for (const wake of set) wake();
     this.host.close();
   }
+}
+
+function charactersOf({ text = "", thinking = "", tool }: Partial): number {
+  return text.length + thinking.length + (tool?.output?.length ?? 0);
 }
 
 function sameData(a: Frame, b: Frame | undefined): boolean {
