@@ -8,8 +8,13 @@
 
 import { fold, snippetAround } from "@lichen/runtime";
 import { cut } from "@lichen/wire";
+import * as z from "zod";
 import type { MachineDb } from "../machine-db.ts";
-import type { TranscriptHarness, Turn } from "../conversations/transcript.ts";
+import {
+  type TranscriptHarness,
+  transcriptHarnesses,
+  type Turn,
+} from "../conversations/transcript.ts";
 
 export const earlierTables: readonly string[] = [
   `create table if not exists earlier_of (
@@ -40,11 +45,15 @@ export interface Earlier {
 }
 
 /** A transcript that is not imported yet. */
-export interface Open extends Earlier {
-  readonly agent: string;
+const Open = z.object({
+  agent: z.string(),
+  harness: z.enum(transcriptHarnesses),
+  file: z.string(),
+  bytes: z.number(),
   /** Bytes of it that are imported. */
-  readonly done: number;
-}
+  done: z.number(),
+});
+export type Open = z.infer<typeof Open>;
 
 interface Row {
   readonly key: number;
@@ -85,7 +94,7 @@ export class EarlierTurns {
   open(): Open[] {
     return this.#all(
       "select agent, harness, file, bytes, done from earlier_of where done < bytes order by num",
-    ) as unknown as Open[];
+    ).map((row) => Open.parse(row));
   }
 
   agents(): string[] {

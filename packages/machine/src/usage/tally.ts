@@ -5,29 +5,37 @@
 //        here is charged from its first turn on, and so is a new conversation of any session.
 //   AD43 A turn is whose message began it: a message in the middle of it changes nothing, and what the harness begins by
 //        itself is whose the last turn was.
+//   AD55 A result without usage took what its messages say, each message once.
 //   AD44 Busy is from the asking to the answer; where that is two hours or more, the turn's own duration, and nothing where
 //        that is as long.
 
-import type { Usage } from "@lichen/wire";
+import { addUsage, noUsage, Usage } from "@lichen/wire";
+import * as z from "zod";
 import type { Fact } from "./facts.ts";
 
-export interface TallyState {
+/** As it stands between two facts, and is kept with how far the log was read. */
+export const TallyState = z.object({
   /** The highest total that was seen; null before the first of a conversation from elsewhere. */
-  readonly mark: number | null;
-  readonly model: string;
+  mark: z.number().nullable(),
+  model: z.string(),
   /** Who began the last turn. */
-  readonly by: string;
-  readonly turn: {
-    readonly by: string;
-    readonly at: number;
-    readonly isTaken: boolean;
-    readonly command?: string | undefined;
-  } | null;
+  by: z.string(),
+  turn: z
+    .object({
+      by: z.string(),
+      at: z.number(),
+      isTaken: z.boolean(),
+      command: z.string().optional(),
+    })
+    .nullable(),
   /** A run is live. */
-  readonly isLive: boolean;
+  isLive: z.boolean(),
   /** Messages that came in the middle of a turn and were not taken yet. */
-  readonly later: readonly string[];
-}
+  later: z.array(z.string()),
+  /** What each message of the turn says that it took: each of its blocks repeats it. */
+  said: z.record(z.string(), Usage).default({}),
+});
+export type TallyState = z.infer<typeof TallyState>;
 
 /** What a turn came to. */
 export interface Spent {
@@ -50,6 +58,7 @@ export function firstTally(isFromElsewhere: boolean): TallyState {
     turn: null,
     isLive: false,
     later: [],
+    said: {},
   };
 }
 
@@ -66,8 +75,11 @@ export function tally(
       return { state: { ...withTurn(state, fact), isLive: true } };
     case "taken":
       return { state: state.isLive ? taken(state, fact.at) : state };
-    case "work":
-      return { state: state.isLive ? withTurn(state, fact) : state };
+    case "work": {
+      const { said } = fact;
+      const heard = said ? { ...state, said: { ...state.said, [said.id]: said.usage } } : state;
+      return { state: heard.isLive ? withTurn(heard, fact) : heard };
+    }
     case "model":
       return { state: { ...state, model: fact.model } };
     case "fresh":
@@ -120,14 +132,17 @@ function ended(
   state: TallyState,
   { at, result }: Fact & { readonly is: "result" },
 ): { readonly state: TallyState; readonly spent: Spent } {
-  const { usage, totalCost, durationMs } = result;
-  const mark = totalCost === undefined ? state.mark : Math.max(state.mark ?? 0, totalCost);
+  const { totalCost, durationMs, isFailed } = result;
+  const usage = result.usage ?? Object.values(state.said).reduce(addUsage, noUsage);
+  // What failed may not have got so far as to know what the conversation had cost before.
+  const isUnknown = totalCost === undefined || (state.mark === null && isFailed);
+  const mark = isUnknown ? state.mark : Math.max(state.mark ?? 0, totalCost);
   const cost = state.mark === null || mark === null ? 0 : mark - state.mark;
   const { turn } = state;
   const by = turn?.by ?? state.by;
   const busyMs = busyOf(turn ? at - turn.at : durationMs, durationMs);
   return {
-    state: { ...state, mark, by, turn: null },
+    state: { ...state, mark, by, turn: null, said: {} },
     spent: { at, by, model: state.model, usage, cost, busyMs },
   };
 }
@@ -139,7 +154,7 @@ function settled(
 ): { readonly state: TallyState; readonly spent?: Spent } {
   if (!ran) return { state };
   const { turn } = state;
-  const over = { ...state, turn: null, isLive: false, later: [] };
+  const over = { ...state, turn: null, isLive: false, later: [], said: {} };
   if (saysResults || !turn) return { state: over };
   const busyMs = busyOf(at - turn.at, 0);
   const spent = { at, by: turn.by, model: state.model, usage, cost: usage.cost ?? 0, busyMs };

@@ -3,7 +3,8 @@
 //   AD40 Rows outlive their session. A turn and how far the log was read are written together, so that none counts twice.
 
 import type { MachineDb } from "../machine-db.ts";
-import type { Spent, TallyState } from "./tally.ts";
+import * as z from "zod";
+import { type Spent, TallyState } from "./tally.ts";
 
 export const usageTables: readonly string[] = [
   `create table if not exists usage_log (
@@ -16,22 +17,23 @@ export const usageTables: readonly string[] = [
 ];
 
 /** As clients of the machine API know it. */
-export interface UsageRow {
+const UsageRow = z.object({
   /** YYYY-MM-DD, of this machine's calendar. */
-  readonly day: string;
-  readonly session: string;
+  day: z.string(),
+  session: z.string(),
   /** The device that asked; empty for this machine itself. */
-  readonly by: string;
-  readonly model: string;
-  readonly harness: string;
-  readonly turns: number;
-  readonly input: number;
-  readonly cache_read: number;
-  readonly cache_write: number;
-  readonly output: number;
-  readonly cost_usd: number;
-  readonly busy_ms: number;
-}
+  by: z.string(),
+  model: z.string(),
+  harness: z.string(),
+  turns: z.number(),
+  input: z.number(),
+  cache_read: z.number(),
+  cache_write: z.number(),
+  output: z.number(),
+  cost_usd: z.number(),
+  busy_ms: z.number(),
+});
+export type UsageRow = z.infer<typeof UsageRow>;
 
 /** How far a session's log was read, and what adds up there. */
 export interface Place {
@@ -39,6 +41,8 @@ export interface Place {
   readonly seq: number;
   readonly state: TallyState;
 }
+
+const PlaceRow = z.object({ epoch: z.string(), seq: z.number(), state: z.string() });
 
 export class UsageTable {
   readonly #file: MachineDb;
@@ -52,9 +56,8 @@ export class UsageTable {
       this.#file.db.prepare("select epoch, seq, state from usage_log where agent = ?").get(agent),
     );
     if (!row) return undefined;
-    // Written by this file's owner alone.
-    const state = JSON.parse(String(row["state"])) as TallyState;
-    return { epoch: String(row["epoch"]), seq: Number(row["seq"]), state };
+    const { state, ...place } = PlaceRow.parse(row);
+    return { ...place, state: TallyState.parse(JSON.parse(state)) };
   }
 
   /** Writes how far the log is read, with the turns that it said. */
@@ -111,7 +114,7 @@ export class UsageTable {
         )
         .all(since),
     );
-    return rows.map((row) => ({ ...row }) as unknown as UsageRow);
+    return rows.map((row) => UsageRow.parse(row));
   }
 }
 

@@ -32,10 +32,10 @@ const message = (at: number, by: string, command = `c${at}`): Fact => ({
 });
 const begun = (at: number, command = `c${at}`): Fact => ({ is: "begun", at, command });
 const taken = (at: number): Fact => ({ is: "taken", at });
-const result = (at: number, totalCost?: number, durationMs = 1): Fact => ({
+const result = (at: number, totalCost?: number, durationMs = 1, isFailed = false): Fact => ({
   is: "result",
   at,
-  result: { usage: used, durationMs, ...(totalCost === undefined ? {} : { totalCost }) },
+  result: { usage: used, durationMs, isFailed, ...(totalCost === undefined ? {} : { totalCost }) },
 });
 const settled = (at: number, usage: Usage = noUsage): Fact => ({
   is: "settled",
@@ -67,6 +67,46 @@ test("[AD42] what a conversation from elsewhere had cost before is nobody's; wha
   const both = [...facts, fresh, ...turn(30, "phone", 0.25)];
   expect(costs(play(both, { isFromElsewhere: true }))).toEqual([0, 1, 0.25]);
   expect(costs(play(turn(0, "")))).toEqual([0]);
+});
+
+test("[AD54] a first turn that fails does not say what a conversation from elsewhere had cost before", () => {
+  const failed = (at: number, total: number): Fact[] => [
+    ...[message(at, "phone"), begun(at), taken(at), result(at + 1, total, 1, true)],
+    settled(at + 1),
+  ];
+  const facts = [
+    ...failed(0, 0),
+    ...failed(10, 0.01),
+    ...turn(20, "phone", 91),
+    ...turn(30, "", 92),
+  ];
+  expect(costs(play(facts, { isFromElsewhere: true }))).toEqual([0, 0, 0, 1]);
+  expect(costs(play(facts))).toEqual([0, 0.01, 90.99, 1]);
+  const later = [...turn(0, "", 90), ...failed(10, 91), ...turn(20, "", 92)];
+  expect(costs(play(later, { isFromElsewhere: true }))).toEqual([0, 1, 1]);
+});
+
+test("[AD55] a result without usage took what its messages say, each once, and the next begins anew", () => {
+  const said = (at: number, id: string, output: number): Fact => ({
+    ...{ is: "work", at },
+    said: { id, usage: { ...used, output } },
+  });
+  const bare = (at: number): Fact => ({
+    ...{ is: "result", at },
+    result: { durationMs: 1, isFailed: false },
+  });
+  const facts: Fact[] = [
+    ...[message(0, ""), begun(0), taken(0)],
+    ...[said(1, "a", 1), said(2, "b", 3), said(3, "a", 2), bare(4), settled(4)],
+    ...[message(10, ""), begun(10), said(11, "c", 7), result(12), settled(12)],
+    ...[message(20, ""), begun(20), said(21, "d", 9), settled(22)],
+    ...[message(30, ""), begun(30), bare(31), settled(31)],
+  ];
+  expect(play(facts).map(({ usage: { input, output } }) => [input, output])).toEqual([
+    [20, 5],
+    [10, 5],
+    [0, 0],
+  ]);
 });
 
 test("[AD43] a turn is whose message began it; one that came in the middle is another's only where it begins the next", () => {

@@ -88,6 +88,33 @@ test("[AD45] a turn counts by its result alone, under its day, session, device, 
     expect((await rig.tell(`/v1/usage${query}`)).status).toBe(400);
 });
 
+test("[AD55] a turn whose result says no usage, or none but zeros, is counted by its messages, sub-agents' too", async () => {
+  const said = (id: string, output: number, extra = {}) =>
+    line({
+      ...{ type: "assistant", parent_tool_use_id: null, ...extra },
+      message: {
+        id,
+        model: "scripted-1",
+        content: [],
+        usage: { input_tokens: 1, output_tokens: output },
+      },
+    });
+  const results = [{}, { usage: { input_tokens: 0, output_tokens: 0 } }];
+  const script: EngineScript = () => [
+    {
+      append: [
+        ...[said("m1", 2), said("m1", 3), said("m2", 10, { parent_tool_use_id: "t1" })],
+        line({ type: "result", subtype: "success", duration_ms: 1, ...results.shift() }),
+      ],
+    },
+  ];
+  await using rig = await Rig.open({ harnesses: [scriptedHarness({ script })] });
+  await rig.make("a");
+  await turn(rig, "a");
+  await turn(rig, "a");
+  expect((await usage(rig)).rows).toMatchObject([{ turns: 2, input: 4, output: 26 }]);
+});
+
 test("[AD40] rows outlive their session and the machine's process; each turn counts once, also where the table is made anew", async () => {
   const harnesses = [scriptedHarness({ script: spending() })];
   const first = await Rig.open({ harnesses });
