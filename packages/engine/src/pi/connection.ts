@@ -1,6 +1,7 @@
 // A session's pi: its process, whose lines go to the run that is live, or open one.
 //
 //   PI2  The conversation is known by its file from the process's first answer on, and every later process goes on in it.
+//   PI25 What pi begins by itself and no run can be opened for ends with its process.
 //   PI11 A conversation of another folder is refused before anything of it begins.
 
 import type { Connection, EngineHost, EngineSession, Result, Run, Work } from "@lichen/runtime";
@@ -196,7 +197,13 @@ export class PiConnection implements Connection, HarnessDriver {
       return;
     }
     this.#strays.remove(stray);
-    if (!this.#isClosed) this.parts.options.report(error);
+    if (!this.#isClosed) {
+      const { report } = this.parts.options;
+      report(error);
+      // What it goes on to do would be recorded nowhere.
+      if (!stray.isOver)
+        this.supervisor.stop("what it does by itself cannot be recorded").catch(report);
+    }
     goOn();
   }
 

@@ -2,9 +2,11 @@
 //
 //   PI9  A dialog is answered once: by a person, by its own time, or by the end of its turn. Each is told to pi, and each
 //        leaves no question behind.
+//   PI25 Where the log cannot be written, pi is told nothing: it would go on.
 
 import type { Run } from "@lichen/runtime";
 import type { JsonObject } from "@lichen/wire";
+import { isUnwritable } from "../harness/stopping.ts";
 import type { Dialog } from "./codec.ts";
 import { cancelled, questionOf, replyTo } from "./dialogs.ts";
 
@@ -76,7 +78,7 @@ export class DialogBox {
     } finally {
       cancel?.();
       // One that is gone waits for nothing.
-      await this.#house.tell(reply).catch(() => {});
+      if (!isUnwritable(this.#run.signal)) await this.#house.tell(reply).catch(() => {});
     }
   }
 }

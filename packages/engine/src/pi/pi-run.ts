@@ -2,6 +2,8 @@
 //
 //   PI13 Where a prompt is sent again after a crash, pi never read it; where it was read, the turn goes on or its answer
 //        counts; where neither can be told, the settlement says so.
+//   PI24 What its process took down unread, behind the last word, is said to the next one; a run that leaves something
+//        unread does not complete.
 
 import type { Result, Run, Steer, TranscriptEntry, Work } from "@lichen/runtime";
 import { type BlobRef, Fault, type JsonObject, textOf } from "@lichen/wire";
@@ -10,9 +12,10 @@ import { catchUp } from "./catch-up.ts";
 import { textAt } from "./codec.ts";
 import { isExtensionCommand } from "./commands.ts";
 import type { PiConnection } from "./connection.ts";
+import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import { Feed } from "./feed.ts";
 import { lineDraft } from "./recorder.ts";
-import { type Found, foundIn, noteOf, placeIn, placeLine } from "./recovery.ts";
+import { type Found, foundIn, hasSpoken, noteOf, placeIn, placeLine } from "./recovery.ts";
 import { resultOf, settledResult } from "./settlement.ts";
 import { Turn } from "./turn.ts";
 import type { PiLink, TurnEnd } from "./turn-parts.ts";
@@ -30,31 +33,41 @@ export class PiRun {
   readonly #run: Run;
   /** pi may have read something of this run. */
   #isSent = false;
+  /** An earlier process had it in hand. */
+  #isResumed: boolean;
+  /** How it ends where nobody goes on with what its process left. */
+  #left: Result | undefined;
 
   constructor(pi: PiConnection, work: Work, run: Run) {
     this.#pi = pi;
     this.#work = work;
     this.#run = run;
+    this.#isResumed = work.resumed;
   }
 
   /** Executes a prompt or a compaction. */
   async execute(): Promise<Result> {
     const { signal } = this.#run;
     for (let attempt = 1; ; attempt++) {
+      const isLast = attempt >= attempts;
       let isUp = false;
       try {
         await this.#pi.supervisor.ensure();
-        if (signal.aborted) return { terminal: "cancelled" };
+        if (signal.aborted) return this.#stopped();
         isUp = true;
         const feed = new Feed();
         const turn = this.#turn(feed);
-        return await this.#pi.during({ feed, takesStrays: true }, () => this.#execute(turn));
+        const result = await this.#pi.during({ feed, takesStrays: true }, () =>
+          this.#execute(turn),
+        );
+        if (!this.#left || isLast) return result;
+        this.#isResumed = true;
       } catch (error) {
-        if (signal.aborted) return { terminal: "cancelled" };
+        if (signal.aborted) return this.#stopped();
         if (!Fault.is(error) || error.code === "stale") throw error;
         // One that went before it was sent anything has a successor.
-        if (isUp && !this.#isSent && attempt < attempts) continue;
-        return { terminal: "failed", diagnostic: error.message, retryable: error.retryable };
+        if (isUp && !this.#isSent && !isLast) continue;
+        return this.#left ?? this.#failed(error);
       }
     }
   }
@@ -62,6 +75,7 @@ export class PiRun {
   /** Records what pi does by itself. */
   follow(feed: Feed): Promise<Result> {
     const turn = this.#turn(feed);
+    this.#isSent = true;
     return this.#pi.during({ feed, takesStrays: false }, async () =>
       this.#finish(turn, await turn.drive()),
     );
@@ -69,21 +83,23 @@ export class PiRun {
 
   async #execute(turn: Turn): Promise<Result> {
     const run = this.#run;
-    const refusal = await this.#pi.catalogue.set(run.settings());
-    if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
-    if (this.#work.type === "compact") return this.#compact(turn);
+    this.#left = undefined;
+    const isCompaction = this.#work.type === "compact";
     // What joins from here on stands in the transcript with what joined before.
-    if (this.#work.resumed) await run.steers();
-    const found = this.#work.resumed ? await this.#found() : undefined;
+    if (this.#isResumed && !isCompaction) await run.steers();
+    const found = this.#isResumed && !isCompaction ? await this.#found() : undefined;
     if (found?.how === "taken") return this.#goOn(turn, found);
     if (found?.how === "unclear") return unclear;
     if (found && (await isExtensionCommand(this.#work.text, this.#link())))
       return handledUnknown(this.#work.text);
-    if (run.signal.aborted) return { terminal: "cancelled" };
+    const refusal = await this.#pi.catalogue.set(run.settings());
+    if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
+    if (isCompaction) return this.#compact(turn);
+    if (run.signal.aborted) return this.#stopped();
     await turn.recorder.lines(placeLine(await this.#place()));
     this.#isSent = true;
     await turn.prompt({ text: this.#text(), images: this.#images(this.#work.images) });
-    if (this.#work.resumed) await this.#sendSteers(turn, this.#steers());
+    if (this.#isResumed) await this.#sendSteers(turn, this.#steers());
     return this.#finish(turn, await turn.drive());
   }
 
@@ -108,8 +124,8 @@ export class PiRun {
     const file = this.#pi.host.harness().conversation?.file;
     const entries = file && (await this.#pi.parts.files.entriesAfter(file, place.after));
     const isWritten = file !== undefined && this.#pi.parts.files.folder(file) !== undefined;
-    // A conversation is written with its first message; before that its places are nobody's.
-    if (!entries) return isWritten ? { how: "unclear" } : { how: "absent" };
+    // A conversation is written with its first answer; before that its places are nobody's.
+    if (!entries) return isWritten || hasSpoken(logged) ? { how: "unclear" } : { how: "absent" };
     const steers = this.#steers().map(({ data }) => textOf(data.text));
     return foundIn(entries, logged, { prompt: this.#text(), steers });
   }
@@ -120,7 +136,13 @@ export class PiRun {
     const steers = this.#steers();
     const unread = found.unread.flatMap((place) => steers[place] ?? []);
     if (found.isAnswered && unread.length === 0) return settledResult(turn, false);
-    if (run.signal.aborted) return { terminal: "cancelled" };
+    if (run.signal.aborted) return this.#stopped();
+    const refusal = await this.#pi.catalogue.set(run.settings());
+    if (refusal !== undefined)
+      return {
+        terminal: found.lost.length > 0 ? "outcome_unknown" : "failed",
+        diagnostic: refusal,
+      };
     this.#isSent = true;
     turn.recorder.forget();
     if (!found.isAnswered)
@@ -184,8 +206,12 @@ export class PiRun {
   }
 
   async #finish(turn: Turn, end: TurnEnd): Promise<Result> {
+    const { signal } = this.#run;
+    if (end.how === "stopped" || isUnwritable(signal)) return this.#stopped();
     const result = resultOf(turn, end);
-    if (end.how === "gone" || this.#run.signal.aborted || !turn.hasWorked) return result;
+    const isCut = end.how === "gone" && !end.gone.wasAsked;
+    if (isCut && turn.recorder.hasLastWord && turn.dropped.length > 0) this.#left = result;
+    if (end.how === "gone" || signal.aborted || !turn.hasWorked) return result;
     const { requests, meter } = this.#pi;
     const stats = await requests.ask({ type: "get_session_stats" }).catch(() => undefined);
     if (!stats?.success) return result;
@@ -200,6 +226,29 @@ export class PiRun {
         lineDraft({ type: "response", command: "get_session_stats", success: true, data }),
         ...(moved ? [{ kind: "harness.conversation", data: moved } as const] : []),
       ],
+    };
+  }
+
+  /** How a run ends that is stopped from outside of pi. */
+  #stopped(): Result {
+    const { signal } = this.#run;
+    if (wasCancelled(signal)) return { terminal: "cancelled" };
+    if (!isUnwritable(signal)) return hostClosed;
+    if (this.#isSent) return unrecorded;
+    // What could not be written is the runtime's to say.
+    throw signal.reason;
+  }
+
+  /** How a run ends that finds no pi, or none that answers. */
+  async #failed({ message, retryable }: Fault): Promise<Result> {
+    const found = this.#isResumed ? await this.#found() : undefined;
+    // A command of an extension leaves nothing in the transcript.
+    const isAbsent = found?.how === "absent" && !this.#work.text.startsWith("/");
+    if (!this.#isSent && (!found || isAbsent))
+      return { terminal: "failed", diagnostic: message, retryable };
+    return {
+      terminal: "outcome_unknown",
+      diagnostic: `pi had this in hand, and how far it came is not known: ${message}`,
     };
   }
 
@@ -219,7 +268,7 @@ export class PiRun {
       request: (command) => pi.requests.ask(command),
       tell: (line) => pi.requests.tell(line),
       newId: () => pi.requests.newId(),
-      kill: () => void pi.supervisor.stop("it did not stop when it was asked").catch(report),
+      kill: (why) => void pi.supervisor.stop(why).catch(report),
       after: (ms, wake) => clock.after(ms, wake),
       report,
       get saysSettled() {
@@ -242,6 +291,17 @@ export class PiRun {
 function textIn(entry: TranscriptEntry): string[] {
   return entry.kind === "line" ? [textOf(entry.data.text)] : [];
 }
+
+const hostClosed: Result = {
+  terminal: "interrupted",
+  diagnostic: "its host closed in the middle of the turn",
+};
+
+const unrecorded: Result = {
+  terminal: "outcome_unknown",
+  diagnostic:
+    "the log could not be written while pi worked, so pi was ended: what it did last stands in its own transcript alone",
+};
 
 const unclear: Result = {
   terminal: "outcome_unknown",

@@ -52,6 +52,11 @@ export class Recorder {
     return this.#last;
   }
 
+  /** The turn has its answer. */
+  get hasLastWord(): boolean {
+    return this.#last?.stop === "stop";
+  }
+
   /** What the messages and compactions that are recorded cost. */
   get used(): Usage {
     return this.#used;

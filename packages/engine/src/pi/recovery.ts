@@ -71,7 +71,8 @@ export function foundIn(
   const exact = said.findIndex((text) => isText(prompt, text) || text.endsWith(`\n\n${prompt}`));
   // An expanded skill or template has another text; so has what an extension rewrote.
   const first = exact === -1 && prompt.startsWith("/") ? 0 : exact;
-  if (users[first] === undefined) return { how: users.length === 0 ? "absent" : "unclear" };
+  if (users[first] === undefined)
+    return { how: users.length > 0 || hasSpoken(logged) ? "unclear" : "absent" };
   const later = messages.slice(users[first] + 1);
   const known = new Set(logged.flatMap(messageIn).map(keyOf));
   const inFile = new Set(later.map(keyOf));
@@ -92,6 +93,11 @@ export function foundIn(
     lost: lostCalls(steps),
     unread: unreadOf(steers, said.slice(first + 1)),
   };
+}
+
+/** Whether pi said something in the run: then it had read the prompt, wherever that stands. */
+export function hasSpoken(logged: readonly Json[]): boolean {
+  return logged.flatMap(messageIn).some((message) => textAt(message, "role") === "assistant");
 }
 
 function isUser(message: JsonObject): boolean {

@@ -11,20 +11,22 @@ import type { TurnEnd } from "./turn-parts.ts";
 
 const shownText = 200;
 
-export function resultOf(turn: Turn, end: TurnEnd): Result {
+/** How a turn that ended by itself settles its run. */
+export function resultOf(turn: Turn, end: Exclude<TurnEnd, { how: "stopped" }>): Result {
   const result = plainResult(turn, end);
   const { dropped } = turn;
-  if (dropped.length === 0 || result.terminal === "completed") return result;
+  if (dropped.length === 0) return result;
   const unread = dropped.map((text) => JSON.stringify(cut(text, shownText))).join(", ");
   const said = `pi did not read: ${unread}`;
   const diagnostic = result.diagnostic === undefined ? said : `${result.diagnostic}; ${said}`;
-  return { ...result, diagnostic };
+  // What joined the run settles with it.
+  const unfinished = end.how === "gone" ? "interrupted" : "failed";
+  const terminal = result.terminal === "completed" ? unfinished : result.terminal;
+  return { ...result, terminal, diagnostic };
 }
 
-function plainResult(turn: Turn, end: TurnEnd): Result {
+function plainResult(turn: Turn, end: Parameters<typeof resultOf>[1]): Result {
   switch (end.how) {
-    case "stopped":
-      return { terminal: "cancelled" };
     case "refused":
       return { terminal: "failed", diagnostic: end.words };
     case "handled": {
@@ -71,8 +73,8 @@ function goneResult({ recorder }: Pick<Turn, "recorder">, { reason }: Gone): Res
       terminal: "outcome_unknown",
       diagnostic: `pi's process ended in the middle of a call, whose effect is unknown: ${reason}`,
     };
-  // Its last word was said: only its own tidying is missing.
-  if (recorder.last?.stop === "stop") return { terminal: "completed" };
+  // Only its own tidying is missing.
+  if (recorder.hasLastWord) return { terminal: "completed" };
   return {
     terminal: "interrupted",
     diagnostic: `pi's process ended in the middle of the turn: ${reason}`,

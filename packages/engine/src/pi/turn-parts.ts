@@ -14,7 +14,8 @@ export interface PiLink {
   tell(line: JsonObject): Promise<void>;
   /** A name for a command that no other command of this process has. */
   newId(): string;
-  kill(): void;
+  /** Ends the process; `why` stands in the log. */
+  kill(why: string): void;
   /** Whether this version says when it has settled; undefined where that is not known yet. */
   saysSettled?: boolean | undefined;
   after(ms: number, wake: () => void): () => void;

@@ -4,9 +4,12 @@
 //        a command of an extension or pi's refusal left nothing to wait for, or where the process is gone.
 //   PI5  What is sent while it runs joins it, also where pi was about to settle; what pi did not take in is said.
 //   PI8  A turn that is stopped asks pi to stop, and ends the process after eight seconds.
+//   PI25 Where the log cannot be written the process is ended at once: pi waits for nobody.
+//   PI26 So is one that takes no more messages, or answers none.
 
 import type { Run } from "@lichen/runtime";
-import { type Json, textOf as textOfEntry } from "@lichen/wire";
+import { Fault, type Json, textOf as textOfEntry } from "@lichen/wire";
+import { isUnwritable } from "../harness/stopping.ts";
 import { type PiEvent, type PiResponse, textAt, textOf } from "./codec.ts";
 import { isExtensionCommand } from "./commands.ts";
 import { DialogBox } from "./dialog-box.ts";
@@ -69,11 +72,11 @@ export class Turn {
   /** Sends a message of the user, when those before it are answered. What pi says of it comes as a line of the turn. */
   async prompt(prompt: Prompt): Promise<void> {
     this.#sent.add({ id: this.#link.newId(), steers: false, ...prompt });
-    await this.#sendNext();
+    await this.#heard(() => this.#sendNext());
   }
 
   async #sendNext(): Promise<void> {
-    const next = this.#isStopping ? undefined : this.#sent.next();
+    const next = this.#run.signal.aborted ? undefined : this.#sent.next();
     if (!next) return;
     const { id, text, images, steers } = next;
     await this.#link.tell({
@@ -88,7 +91,8 @@ export class Turn {
   /** Takes what happens until the turn has ended. */
   async drive(): Promise<TurnEnd> {
     const { signal } = this.#run;
-    const stop = (): void => this.#feed.push({ type: "stop" });
+    // All that waits is past stopping.
+    const stop = (): void => this.#feed.unshift([{ type: "stop" }]);
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
     const noMoreSteers = this.#run.onSteer(() => this.#feed.push({ type: "steered" }));
@@ -117,20 +121,28 @@ export class Turn {
       case "stop":
         return this.#stop();
       case "steered":
-        return this.#steer();
+        return this.#heard(() => this.#steer());
       case "line":
-        try {
-          return await this.#line(next);
-        } catch (error) {
-          // A run that is stopped may be past writing; pi is waited for all the same.
-          if (!this.#run.signal.aborted) throw error;
-          return undefined;
-        }
+        return this.#heard(() => this.#line(next));
+    }
+  }
+
+  /** Whatever pi does once it takes or answers nothing more, it does unheard: it is ended, and its end is in the feed. */
+  async #heard<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      // A run that is stopped may be past writing; pi is waited for all the same.
+      if (this.#run.signal.aborted) return undefined;
+      if (!Fault.is(error) || error.code !== "unavailable") throw error;
+      this.#link.kill("it answered no more");
+      return undefined;
     }
   }
 
   async #steer(): Promise<undefined> {
-    if (this.#isStopping) return;
+    // pi takes none while it compacts: what is left in the queue is a prompt of its own.
+    if (this.#isStopping || this.#compactId !== undefined) return;
     for (const { data } of await this.#run.steers()) {
       const images = "images" in data ? data.images : undefined;
       await this.prompt({
@@ -143,8 +155,8 @@ export class Turn {
 
   async #over(): Promise<TurnEnd | undefined> {
     if (this.#isStopping) return this.#sent.isUnanswered ? undefined : { how: "stopped" };
-    // What has begun meanwhile says its end itself.
-    if (this.#isAtWork) return undefined;
+    // What has begun meanwhile, or is about to, says its end itself.
+    if (this.#isAtWork || this.#sent.open.length > 0) return undefined;
     if (this.dialogs.isEmpty) return { how: "settled", wasAborted: false };
     void this.dialogs.decided().then(() => this.#feed.push({ type: "over" }));
     return undefined;
@@ -153,12 +165,18 @@ export class Turn {
   async #stop(): Promise<undefined> {
     if (this.#isStopping) return;
     this.#isStopping = true;
+    if (isUnwritable(this.#run.signal)) {
+      this.#link.kill("its log cannot be written");
+      return;
+    }
     for (const message of this.#sent.open)
       if (message.state === "held") {
         this.#sent.drop(message);
         this.dropped.push(message.text);
       }
-    this.#cancelPatience = this.#link.after(patienceMs, () => this.#link.kill());
+    this.#cancelPatience = this.#link.after(patienceMs, () =>
+      this.#link.kill("it did not stop when it was asked"),
+    );
     void this.dialogs.close("the turn was stopped").catch(() => {});
     this.#abort();
   }
@@ -315,6 +333,11 @@ export class Turn {
   async #isBusy(): Promise<boolean> {
     const { data } = await this.#link.request({ type: "get_state" });
     if (data["isStreaming"] === true || data["isCompacting"] === true) return true;
+    return this.#hasBegun();
+  }
+
+  /** pi has begun something that has not been read here yet. */
+  #hasBegun(): boolean {
     return this.#feed.waits(
       (one) =>
         one.type === "line" &&
@@ -353,6 +376,8 @@ export class Turn {
   async #lookAfter(aborted: boolean): Promise<TurnEnd | undefined> {
     if (await this.#isBusy()) return;
     await this.#link.request({ type: "clear_queue" });
+    // What began in between may have read it.
+    if (this.#hasBegun()) return;
     for (const message of [...this.#sent.open]) {
       this.#sent.drop(message);
       if (message.isAgain) this.dropped.push(message.text);

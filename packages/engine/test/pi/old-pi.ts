@@ -1,5 +1,6 @@
 // An older pi, as far as a driver sees it: no disposition of prompts, no word for having settled, other names of events.
-// `boom` is refused; `/old` is a command of an extension; `retry` fails once and is tried again; `tool` reads a file.
+// `boom` is refused; `/old` is a command of an extension; `retry` fails once and is tried again; `tool` reads a file; `hold`
+// is answered when the next prompt has come.
 
 import { createInterface } from "node:readline";
 
@@ -7,6 +8,7 @@ const say = (line: object): void => void process.stdout.write(`${JSON.stringify(
 const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, cost: { total: 0.5 } };
 let cost = 0;
 let isStreaming = false;
+let isHeld = false;
 
 function message(message: object): void {
   say({ type: "message_start", message });
@@ -48,7 +50,15 @@ function run(text: string): void {
     for (const { id } of calls)
       message({ role: "toolResult", toolCallId: id, toolName: id, content: [], isError: false });
     assistant("used");
+  } else if (text === "hold") {
+    isHeld = true;
+    assistant("holding", { stopReason: "toolUse" });
+    return;
   } else assistant(`heard ${text}`);
+  end();
+}
+
+function end(): void {
   isStreaming = false;
   say({ type: "agent_end", messages: [] });
 }
@@ -61,9 +71,13 @@ for await (const line of createInterface({ input: process.stdin })) {
   else if (type === "get_session_stats") answer({ tokens: {}, cost });
   else if (type === "get_commands") answer({ commands: [{ name: "old", source: "extension" }] });
   else if (type === "abort") answer();
-  else if (type !== "prompt" || text === "boom")
+  else if (type !== "prompt" || text === "boom") {
     say({ id, type: "response", command: type, success: false, error: `no ${text || type}` });
-  else {
+    if (!isHeld) continue;
+    isHeld = false;
+    assistant("held");
+    end();
+  } else {
     answer();
     if (text !== "/old") run(text);
   }

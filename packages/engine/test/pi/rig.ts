@@ -51,6 +51,8 @@ export interface Rig {
   readonly reported: unknown[];
   readonly engine: HarnessEngine;
   session: Session;
+  /** From now on no entry of this kind, with such data, can be written; answers what ends that. */
+  refuse(kind: Kind, like?: string): () => void;
   send(command: Unkeyed): Promise<string>;
   settled(commandId: string): Promise<Settlement>;
   prompt(text: string): Promise<Settlement>;
@@ -60,7 +62,8 @@ export interface Rig {
   lines(): Promise<JsonObject[]>;
   /** Settles once an entry of the session, old or new, is such a one. */
   until(is: (entry: Entry) => boolean): Promise<Entry>;
-  reopen(meanwhile?: () => Promise<void>): Promise<void>;
+  /** Another host on the same store; `more` holds from then on. */
+  reopen(meanwhile?: () => Promise<void>, more?: RigOptions): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -135,6 +138,14 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     reported,
     engine: undefined as never as HarnessEngine,
     session: undefined as never as Session,
+    refuse(kind: Kind, like = "") {
+      const name = `refusal_${kind.replaceAll(".", "_")}`;
+      store.sql.run(
+        `create trigger ${name} before insert on entry when new.kind = '${kind}' and new.data like '%${like}%'
+         begin select raise(abort, 'the disk is full'); end`,
+      );
+      return () => store.sql.run(`drop trigger ${name}`);
+    },
     async send(command: Unkeyed) {
       const requestId = `r${++requests}`;
       const receipt = await rig.session.send({ ...command, requestId } as Command);
@@ -161,10 +172,10 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       }
       throw new Error("The watch ended.");
     },
-    async reopen(meanwhile?: () => Promise<void>) {
+    async reopen(meanwhile?: () => Promise<void>, more: RigOptions = {}) {
       await shut();
       await meanwhile?.();
-      await open();
+      await open(more);
     },
     async close() {
       await shut();
@@ -172,11 +183,11 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-  const open = async (): Promise<void> => {
+  const open = async (more: RigOptions = {}): Promise<void> => {
     store = await openSql(join(folder, "store.db"));
     const report = (error: unknown): void => void reported.push(error);
     owner = openOwner({ sql: store.sql, platform: nodePlatform({ report }) });
-    rig.engine = engineIn(folder, { ...options, report });
+    rig.engine = engineIn(folder, { ...options, ...more, report });
     agent = await owner.attach({ agent: "tester", engine: rig.engine });
     await agent.create({ requestId: "session", session: "s" });
     rig.session = agent.session("s");
