@@ -10,9 +10,15 @@ import { type Modes, type Offered, offeredOf, type OpenedSession, type Update } 
 type Settings = Pick<ReturnType<Run["settings"]>, "model" | "reasoning">;
 
 export class Choices {
+  readonly #secrets: readonly string[];
   #offered: readonly Offered[] = [];
   #models: Offered | undefined;
   #modes: Modes | undefined;
+
+  /** `secrets`: what the agent was given, and might say. */
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets;
+  }
 
   opened({ offered, models, modes }: OpenedSession): void {
     this.#offered = offered;
@@ -86,8 +92,17 @@ export class Choices {
       const some = modes?.available.map((it) => it.id).join(", ") ?? "none";
       throw new Fault("invalid", `mode: this agent has no mode ${modeId}. It has: ${some}.`);
     }
-    await told(link, methods.agent.session.setMode, { sessionId, modeId });
+    await this.#told(link, methods.agent.session.setMode, { sessionId, modeId });
     this.#modes = { ...modes, current: modeId };
+  }
+
+  async #told(link: Link, method: string, params: object): Promise<unknown> {
+    try {
+      return await link.request(method, params);
+    } catch (error) {
+      const words = diagnosticOf(errorOf(error).message, this.#secrets);
+      throw new Fault("unavailable", `The agent refused: ${words}`, { cause: error });
+    }
   }
 
   get #model(): Offered | undefined {
@@ -100,12 +115,12 @@ export class Choices {
 
   async #set(link: Link, sessionId: string, option: Offered, value: string): Promise<void> {
     if (option === this.#models) {
-      await told(link, "session/set_model", { sessionId, modelId: value });
+      await this.#told(link, "session/set_model", { sessionId, modelId: value });
       this.#models = { ...option, current: value };
       return;
     }
     const params = { sessionId, configId: option.id, value };
-    const answer = await told(link, methods.agent.session.setConfigOption, params);
+    const answer = await this.#told(link, methods.agent.session.setConfigOption, params);
     const now =
       typeof answer === "object" && answer !== null && "configOptions" in answer
         ? offeredOf(answer.configOptions)
@@ -114,16 +129,6 @@ export class Choices {
       now.length > 0
         ? now
         : this.#offered.map((it) => (it === option ? { ...it, current: value } : it));
-  }
-}
-
-async function told(link: Link, method: string, params: object): Promise<unknown> {
-  try {
-    return await link.request(method, params);
-  } catch (error) {
-    throw new Fault("unavailable", `The agent refused: ${diagnosticOf(errorOf(error).message)}`, {
-      cause: error,
-    });
   }
 }
 

@@ -6,6 +6,7 @@
 
 import type { Connection, EngineHost, EngineSession } from "@lichen/runtime";
 import { Fault } from "@lichen/wire";
+import { secretsOf } from "../harness/last-words.ts";
 import { processHost } from "../harness/host/launch.ts";
 import type { HarnessEngine, HarnessOptions } from "../harness/port.ts";
 import { Choices } from "./choices.ts";
@@ -21,7 +22,7 @@ export interface AcpEngine extends HarnessEngine {
 
 /** An engine for one agent with one session. */
 export function createAcpEngine(options: HarnessOptions): AcpEngine {
-  const choices = new Choices();
+  const choices = new Choices(secretsOf(options.env));
   let driver: AcpDriver | undefined;
   const opened = (): AcpDriver => {
     if (!driver)

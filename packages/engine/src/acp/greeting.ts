@@ -6,6 +6,7 @@
 import { type InitializeRequest, methods, PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 import type { EngineHost } from "@lichen/runtime";
 import { Fault } from "@lichen/wire";
+import { secretsOf } from "../harness/last-words.ts";
 import { diagnosticOf } from "../model/diagnostic.ts";
 import type { HarnessOptions } from "../harness/port.ts";
 import { authRequired, errorOf, type Link, notFound } from "./link.ts";
@@ -34,7 +35,7 @@ export interface Greeted {
 export interface Greeter {
   readonly link: Link;
   readonly host: EngineHost;
-  readonly options: Pick<HarnessOptions, "dir" | "command">;
+  readonly options: Pick<HarnessOptions, "dir" | "command" | "env">;
   /** Nothing was said in the conversation so far: another one is as good. */
   readonly isUnused: boolean;
 }
@@ -126,7 +127,7 @@ export function signInFirst(it: Pick<Greeter, "options">, facts: AgentFacts): Fa
 function refusedBy(it: Greeter, error: unknown): unknown {
   const { code, message } = errorOf(error);
   if (code === undefined) return error;
-  const words = `${programOf(it.options)} refused to begin: ${diagnosticOf(message)}`;
+  const words = `${programOf(it.options)} refused to begin: ${diagnosticOf(message, secretsOf(it.options.env))}`;
   return new Fault("unavailable", words, { cause: error });
 }
 

@@ -10,6 +10,7 @@ import * as z from "zod";
 import type { HarnessOptions } from "../harness/port.ts";
 import { isUnwritable } from "../harness/stopping.ts";
 import type { Supervisor } from "../harness/supervisor.ts";
+import { secretsOf } from "../harness/last-words.ts";
 import { diagnosticOf } from "../model/diagnostic.ts";
 import type { Asks } from "./asks.ts";
 import type { Choices } from "./choices.ts";
@@ -96,7 +97,10 @@ async function whyStopped(it: PromptingOptions, error: unknown, held: Held): Pro
   if (gone) return { how: "gone", words: gone.reason, wasAsked: gone.wasAsked };
   if (code === authRequired && facts)
     return { how: "refused", words: signInFirst(it, facts).message };
-  return { how: "refused", words: `The agent refused: ${diagnosticOf(message)}` };
+  return {
+    how: "refused",
+    words: `The agent refused: ${diagnosticOf(message, secretsOf(it.options.env))}`,
+  };
 }
 
 /** A process that listens no more ends soon, or is ended. */

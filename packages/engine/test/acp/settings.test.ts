@@ -34,10 +34,10 @@ test.each([
 });
 
 test("[AC12] an error in place of an end fails the run with the agent's words, and the next one runs", async () => {
-  const rig = await start();
-  const settlement = await rig.prompt("throw the model is away");
+  const rig = await start({ env: { SOME_BASE_URL: "https://me:made-up-and-long@models.example" } });
+  const settlement = await rig.prompt("throw the model is away for made-up-and-long");
   expect(settlement).toMatchObject({ terminal: "failed" });
-  expect(settlement.diagnostic).toContain("the model is away");
+  expect(settlement.diagnostic).toContain("the model is away for [redacted]");
   expect(await rig.prompt("back")).toMatchObject({ answer: "back" });
 });
 
