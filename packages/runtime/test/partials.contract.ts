@@ -4,7 +4,7 @@ import { until } from "./clock.ts";
 import { onStage } from "./on-stage.ts";
 import { reading } from "./reader.ts";
 import type { WithSql } from "./sql.contract.ts";
-import { gate, line, prompt, sent, settled } from "./stage.ts";
+import { gate, line, prompt, run, sent, settled } from "./stage.ts";
 
 /** What is promised of text that streams, on any host. */
 export function partialsContract(host: string, withSql: WithSql): void {
