@@ -14,7 +14,7 @@ function program(home: Home, body: string): string {
     import { describeError } from ${JSON.stringify(join(source, "fault-text.ts"))};
     import { quoted } from ${JSON.stringify(join(source, "typed.ts"))};
     new StrayFaults().take({
-      dir: ${JSON.stringify(home.path("agent"))},
+      dirs: [${JSON.stringify(home.path("agent"))}],
       left: ({ error }) => console.log("left", String(error)),
       broken: (error) => { console.log("broken", String(error)); process.exit(1); },
     });
