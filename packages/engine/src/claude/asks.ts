@@ -2,6 +2,7 @@
 //
 //   CC10  Each is answered once at most: what was withdrawn, by either side, is never answered.
 //   CC11  Auto-approve allows tools, also those that wait when it is switched on; it never answers a question.
+//   CC35  What Claude Code hears is the decision that the log has.
 
 import type { Call, Question, Run } from "@lichen/runtime";
 import type { Json, JsonObject } from "@lichen/wire";
@@ -22,6 +23,12 @@ interface Open {
   readonly request: PermissionRequest;
   /** Names of its approvals: a question that was allowed without an answer is asked again. */
   key: string;
+  /** Claude Code waits for no answer to it. */
+  isGone: boolean;
+  /** What follows where it is withdrawn before anybody decided. */
+  undecided?: () => void;
+  /** Settles once it is decided and told, or withdrawn. */
+  over: Promise<void>;
 }
 
 export class Asks {
@@ -46,9 +53,10 @@ export class Asks {
       return;
     }
     this.#it.calls.asked(request.callId);
-    const open: Open = { request, key: `prompt/${request.id}` };
+    const key = `${keys}${request.id}`;
+    const open: Open = { request, key, isGone: false, over: Promise.resolve() };
     this.#open.set(request.id, open);
-    this.#wait(open).catch((error: unknown) => {
+    open.over = this.#wait(open).catch((error: unknown) => {
       // The run was stopped, or its approval could not be written: both stop the run.
       if (!this.#run.signal.aborted) this.#it.report(error);
     });
@@ -64,14 +72,19 @@ export class Asks {
       const answer = await this.#run.ask(
         questionOf(open, { call, suggestions, questions: isQuestion ? questions : undefined }),
       );
-      if (this.#open.get(request.id) !== open) return;
+      if (open.isGone) return;
       const answers = isQuestion ? answersOf(answer, questions) : undefined;
-      if (isQuestion && answer.outcome === "allowed" && !answers) {
-        // Allowed without a word it would read as "did not answer".
-        open.key = `prompt/${request.id}/${round + 1}`;
+      // Allowed without a word it would read as "did not answer".
+      if (isQuestion && answer.outcome === "allowed" && !answers && !open.undecided) {
+        open.key = `${keys}${request.id}/${round + 1}`;
         continue;
       }
       this.#open.delete(request.id);
+      if (
+        answer.outcome === "withdrawn" ||
+        (isQuestion && answer.outcome === "allowed" && !answers)
+      )
+        return open.undecided?.();
       if (answer.outcome === "allowed") {
         const given = { ...answer, ...(answers ? { answers } : {}) };
         this.#allow(request, allowed(request, given, suggestions), answer.input);
@@ -94,28 +107,33 @@ export class Asks {
 
   /** Claude Code needs no answer any more. */
   cancel(id: string): void {
-    this.#withdraw(id, "Claude Code withdrew it");
+    const open = this.#open.get(id);
+    if (open) this.#drop(open, "Claude Code withdrew it");
   }
 
   /** A call has its outcome: what it asked was decided elsewhere. */
   callEnded(callId: string): void {
-    for (const { request } of this.#open.values())
-      if (request.callId === callId) this.#withdraw(request.id, "the call ended");
+    for (const open of [...this.#open.values()])
+      if (open.request.callId === callId) this.#drop(open, "the call ended");
   }
 
-  /** Auto-approve was switched on: tools that wait are allowed. */
+  /** Auto-approve was switched on: tools that wait are allowed, but for those that somebody has decided by now. */
   approveWaiting(): void {
-    for (const { request } of this.#open.values()) {
+    for (const open of this.#open.values()) {
+      const { request } = open;
       if (request.tool === questionTool) continue;
-      this.#withdraw(request.id, "auto-approve was switched on");
-      this.#allow(request, allowed(request, {}, []));
+      open.undecided = () => this.#allow(request, allowed(request, {}, []));
+      this.#withdraw(open, "auto-approve was switched on");
     }
   }
 
   /** The run is cancelled: all that waits is denied, and the turn is to stop. */
   async interrupt(): Promise<void> {
-    for (const { request } of [...this.#open.values()]) {
-      this.#open.delete(request.id);
+    const asked = [...this.#open.values()];
+    // What was decided is told as it was decided.
+    await Promise.all(asked.map(({ over }) => over));
+    for (const { request } of asked) {
+      if (!this.#open.delete(request.id)) continue;
       this.#it.calls.deny(request.callId);
       const response = {
         behavior: "deny",
@@ -128,10 +146,11 @@ export class Asks {
 
   /** Nobody is there to be answered any more. */
   async withdrawAll(reason: string): Promise<void> {
-    for (const { request, key } of [...this.#open.values()]) {
-      this.#open.delete(request.id);
-      if (request.callId !== undefined) this.#lost.add(request.callId);
-      await this.#run.withdrawQuestion(key, reason);
+    for (const open of [...this.#open.values()]) {
+      const { callId } = open.request;
+      if (callId !== undefined) this.#lost.add(callId);
+      this.#forget(open);
+      await this.#run.withdrawQuestion(open.key, reason);
     }
   }
 
@@ -140,23 +159,41 @@ export class Asks {
     return this.#lost.has(callId);
   }
 
-  /** The run is over: whatever is decided now is told to nobody. */
-  forget(): void {
-    this.#open.clear();
+  /**
+   * The run ends, and what it asked nobody has decided is still waited for: a sub-agent in the background asks whenever
+   * it does. Answers that, for the run that comes next.
+   */
+  async leave(reason: string): Promise<readonly PermissionRequest[]> {
+    const left: PermissionRequest[] = [];
+    await Promise.all(
+      [...this.#open.values()].map(async (open) => {
+        open.undecided = () => left.push(open.request);
+        // A run that was stopped can withdraw nothing, and its settlement does.
+        if (!this.#run.signal.aborted) this.#withdraw(open, reason);
+        await open.over;
+        if (this.#open.delete(open.request.id)) left.push(open.request);
+      }),
+    );
+    return left;
   }
 
-  /** Withdraws what an earlier process left: what it asked under these ids. */
-  async withdrawLeft(ids: readonly string[], reason: string): Promise<void> {
-    for (const id of ids)
-      for (const key of [`prompt/${id}`, `prompt/${id}/2`, `prompt/${id}/3`])
-        await this.#run.withdrawQuestion(key, reason);
+  /** Withdraws what an earlier process asked in this run. */
+  async withdrawLeft(reason: string): Promise<void> {
+    await this.#run.withdrawQuestions(keys, reason);
   }
 
-  #withdraw(id: string, reason: string): void {
-    const open = this.#open.get(id);
-    if (!open) return;
-    this.#open.delete(id);
-    this.#run.withdrawQuestion(open.key, reason).catch((error: unknown) => {
+  #forget(open: Open): void {
+    open.isGone = true;
+    this.#open.delete(open.request.id);
+  }
+
+  #drop(open: Open, reason: string): void {
+    this.#forget(open);
+    this.#withdraw(open, reason);
+  }
+
+  #withdraw({ key }: Open, reason: string): void {
+    this.#run.withdrawQuestion(key, reason).catch((error: unknown) => {
       if (!this.#run.signal.aborted) this.#it.report(error);
     });
   }
@@ -167,6 +204,9 @@ export class Asks {
     });
   }
 }
+
+/** What the names of its approvals begin with. */
+const keys = "prompt/";
 
 function questionOf(
   { request, key }: Open,

@@ -7,7 +7,7 @@ import type { Result, Run, Work } from "@lichen/runtime";
 import { textOf } from "@lichen/wire";
 import type { HarnessClock } from "../harness/port.ts";
 import type { HarnessProcess } from "../harness/process.ts";
-import { wasCancelled } from "../harness/stopping.ts";
+import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import type { Gone, Supervisor } from "../harness/supervisor.ts";
 import type { Control } from "./control.ts";
 import { imagesOf, type Message } from "./outgoing.ts";
@@ -33,8 +33,8 @@ export interface RunHouse {
   readonly conversation: () => string | undefined;
   /** A process that has the session's model; or why there is none. */
   ready(run: Run): Promise<HarnessProcess | Refusal>;
-  /** Whether it has said what no run has yet. */
-  hasLines(): boolean;
+  /** Whether it has said what no run has yet, or a run left what it asked. */
+  hasNews(): boolean;
   /** Whether it is in a turn, which it may have begun by itself. */
   isInTurn(): boolean;
   /** Hands on what it has said. */
@@ -107,7 +107,7 @@ export class ClaudeRun {
         diagnostic: "Claude Code's process ended in the middle of what it did by itself.",
       };
     }
-    if (!this.#house.hasLines() && !this.#house.isInTurn())
+    if (!this.#house.hasNews() && !this.#house.isInTurn())
       return { terminal: "completed", answer: "" };
     const ended = turn.begin(this.#house.isInTurn());
     turn.follow();
@@ -175,7 +175,7 @@ export class ClaudeRun {
     } catch {
       // It is gone, or deaf: then it is killed.
     }
-    await ended;
+    if (!turn.isAtRest) await ended;
     cancel();
     return stopped(run);
   }
@@ -209,5 +209,7 @@ export class ClaudeRun {
 
 function stopped(run: Run): Result {
   if (wasCancelled(run.signal)) return { terminal: "cancelled" };
+  // The runtime knows what could not be written, and what that leaves open.
+  if (isUnwritable(run.signal)) run.signal.throwIfAborted();
   return { terminal: "interrupted", diagnostic: "Its host closed in the middle of the turn." };
 }

@@ -7,11 +7,18 @@ import type { Connection, EngineHost, EngineSession, Result, Run, Work } from "@
 import { Fault, type JsonObject } from "@lichen/wire";
 import type { HarnessOptions } from "../harness/port.ts";
 import type { HarnessProcess } from "../harness/process.ts";
+import { isUnwritable } from "../harness/stopping.ts";
 import { type Gone, type HarnessStart, Supervisor } from "../harness/supervisor.ts";
 import { ClaudeRun, type Refusal, type RunHouse } from "./claude-run.ts";
 import { Control } from "./control.ts";
 import { type Greeting, greetingOf, modelOf, noGreeting } from "./greeting.ts";
-import { type ClaudeLine, type DurableLine, readLine, type TurnResult } from "./line.ts";
+import {
+  type ClaudeLine,
+  type DurableLine,
+  type PermissionRequest,
+  readLine,
+  type TurnResult,
+} from "./line.ts";
 import { argumentsOf, unknownLine } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
 import { lineDraft, Turn } from "./turn.ts";
@@ -28,6 +35,10 @@ export class ClaudeConnection implements Connection {
   #greeting: Greeting = noGreeting;
   #turn: Turn | undefined;
   #lines: DurableLine[] = [];
+  /** What a run that has ended asked and nobody has decided: the next one asks it. */
+  #left: PermissionRequest[] = [];
+  /** The process that is or was greeted: it is answered from then on. */
+  #greeted: HarnessProcess | undefined;
   #pumping: Promise<void> | undefined;
   #isOutsideAsked = false;
   #isInTurn = false;
@@ -56,7 +67,7 @@ export class ClaudeConnection implements Connection {
         greet: (process) => this.#greet(process),
         line: (value) => this.#hear(readLine(value)),
         ended: (gone) => this.#ended(gone),
-        isBusy: () => this.#turn !== undefined || this.#isInTurn || this.#lines.length > 0,
+        isBusy: () => this.#turn !== undefined || this.#isInTurn || this.#hasNews,
       },
     });
   }
@@ -70,13 +81,17 @@ export class ClaudeConnection implements Connection {
       report: this.#options.report,
       conversation: () => this.#conversation(),
       ready: (run) => this.#ready(run),
-      hasLines: () => this.#lines.length > 0,
+      hasNews: () => this.#hasNews,
       isInTurn: () => this.#isInTurn,
       deliver: () => this.#pump(),
       takeOver: () => {
         this.#isOutsideAsked = false;
       },
     };
+  }
+
+  get #hasNews(): boolean {
+    return this.#lines.length > 0 || this.#left.length > 0;
   }
 
   get greeting(): Greeting {
@@ -100,14 +115,27 @@ export class ClaudeConnection implements Connection {
     try {
       return await new ClaudeRun(work, turn, this.#house).execute();
     } finally {
+      if (isUnwritable(run.signal)) await this.supervisor.stop("its log cannot be written");
       await turn.calls.settled();
       // Lines that are on their way into the run's log come there before it settles.
       while (this.#pumping) await this.#pumping;
+      this.#left.push(...(await this.#leave(turn)));
       turn.close();
       this.#turn = undefined;
       this.supervisor.touch();
-      this.#pump();
+      // A command that waits comes first, and takes over what is left.
+      if (this.#left.length > 0) this.#options.clock.after(againMs, () => this.#pump());
+      else this.#pump();
     }
+  }
+
+  /** What the run has asked and nobody decided, where the process that asked still waits for it. */
+  async #leave(turn: Turn): Promise<readonly PermissionRequest[]> {
+    const { process } = this.supervisor;
+    const left = await turn.asks.leave(
+      process ? "its turn is over: it is asked again" : "the process that asked has ended",
+    );
+    return process && process === this.supervisor.process ? left : [];
   }
 
   /** Settings have changed: the process does as they say before this settles. */
@@ -181,12 +209,14 @@ export class ClaudeConnection implements Connection {
     this.#model = "default";
     this.#isInTurn = false;
     this.#isLost = false;
+    this.#left = [];
     this.#costMark = isNew ? 0 : undefined;
     const args = argumentsOf({ autoApprove, conversation, isNew });
     return this.#place.isRoot ? { args, env: { IS_SANDBOX: "1" } } : { args };
   }
 
   async #greet(process: HarnessProcess): Promise<void> {
+    this.#greeted = process;
     process.onStderr((line) => {
       if (line.includes("No conversation found")) this.#isLost = true;
     });
@@ -202,7 +232,8 @@ export class ClaudeConnection implements Connection {
   }
 
   async #write(line: JsonObject): Promise<void> {
-    const { process } = this.supervisor;
+    // What it asks while it is greeted it may wait for before it answers.
+    const process = this.supervisor.state === "starting" ? this.#greeted : this.supervisor.process;
     if (!process) throw new Fault("unavailable", "Claude Code's process is gone.");
     this.supervisor.touch();
     await process.write(line);
@@ -224,6 +255,9 @@ export class ClaudeConnection implements Connection {
     this.#pumping ??= this.#deliver()
       .catch((error: unknown) => {
         if (!this.#turn?.run.signal.aborted) this.#options.report(error);
+        // A host that goes refuses with a fault of its own; what cannot be written may not go on unseen. Its end pumps too.
+        if (!this.#turn && !Fault.is(error))
+          void this.supervisor.stop("what it does cannot be recorded");
       })
       .finally(() => {
         this.#pumping = undefined;
@@ -231,13 +265,14 @@ export class ClaudeConnection implements Connection {
   }
 
   async #deliver(): Promise<void> {
-    while (this.#lines.length > 0) {
+    while (this.#hasNews) {
       const turn = this.#turn;
-      if (!turn && this.#lines.some(isWork)) {
+      if (!turn && (this.#left.length > 0 || this.#lines.some(isWork))) {
         if (this.#isOutsideAsked) return;
         if (!(await this.#openOutside())) return;
         continue;
       }
+      for (const request of this.#left.splice(0)) turn?.asks.ask(request);
       const lines = this.#lines.splice(0);
       await this.#named(lines);
       if (turn) await turn.take(lines);
@@ -279,6 +314,8 @@ export class ClaudeConnection implements Connection {
   /** All that it said is durable before its end is told. */
   async #ended(gone: Gone): Promise<void> {
     this.#isInTurn = false;
+    this.#greeted = undefined;
+    this.#left = [];
     this.#control.over(gone.reason);
     // What it began by itself and nobody has taken over is kept as lines.
     if (!this.#turn && this.#lines.some(isWork)) {

@@ -72,12 +72,12 @@ export function allowed(
   };
 }
 
-export function denied(answer: Pick<Answer, "outcome" | "message">): JsonObject {
+export function denied(answer: Pick<Answer, "outcome" | "message" | "interrupt">): JsonObject {
   const words =
     answer.outcome === "expired"
       ? "Nobody answered in time, so this was not allowed."
       : (answer.message ?? "The user does not want this.");
-  return { behavior: "deny", message: words };
+  return { behavior: "deny", message: words, ...(answer.interrupt ? { interrupt: true } : {}) };
 }
 
 /** Answers as Claude Code reads them: by the question's text. Nothing where none was given. */

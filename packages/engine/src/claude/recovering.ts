@@ -69,19 +69,7 @@ export class Recovering {
   async withdraw(reason: string): Promise<void> {
     await this.#turn.asks.withdrawAll(reason);
     if (!this.#work.resumed || !this.#isFirst) return;
-    const heard = this.#turn.run.lines().map(readLine);
-    const over = new Set(
-      heard.flatMap((line) => {
-        if (line.is === "cancels") return [line.id];
-        return line.is === "results" ? line.results.map(({ id }) => id) : [];
-      }),
-    );
-    const left = heard.flatMap((line) => (line.is === "asks" ? [line.request] : []));
-    const open = left.filter(({ id, callId }) => !over.has(id) && !over.has(callId ?? ""));
-    await this.#turn.asks.withdrawLeft(
-      open.map(({ id }) => id),
-      reason,
-    );
+    await this.#turn.asks.withdrawLeft(reason);
   }
 
   /** Calls that an earlier host left open: what is known of them ends them. */

@@ -30,10 +30,8 @@ export interface TurnContext {
   costOf(result: TurnResult): number | undefined;
 }
 
-/** A message that was written, and how far it came. */
+/** A message that was written, and whether it was taken. */
 interface Said extends Message {
-  /** Results that came since Claude Code could have begun with it. */
-  results: number;
   isTaken: boolean;
 }
 
@@ -50,6 +48,8 @@ export class Turn {
   #result: TurnResult | undefined;
   #hasBegun = false;
   #isInTurn = false;
+  /** The turn in hand is of a message that came back, or of none of ours. */
+  #isTurnTaken = false;
   #speaking = 0;
   #streamed = { text: "", thinking: "" };
   #compaction: { automatic: boolean; tokensBefore: number } | undefined;
@@ -67,14 +67,20 @@ export class Turn {
     this.#end = Promise.withResolvers();
     this.#hasBegun = isInTurn;
     this.#isInTurn = isInTurn;
+    this.#isTurnTaken = isInTurn;
     this.#result = undefined;
     this.#said.clear();
     return this.#end.promise;
   }
 
+  /** Nothing was said that is not over, and no turn is in hand: what it still does is no turn's. */
+  get isAtRest(): boolean {
+    return !this.#isInTurn && [...this.#said.values()].every(({ isTaken }) => isTaken);
+  }
+
   /** Writes a message. It is part of the run from here on: no result before it is taken ends the run. */
   async say(message: Message): Promise<void> {
-    this.#said.set(message.uuid, { ...message, results: 0, isTaken: false });
+    this.#said.set(message.uuid, { ...message, isTaken: false });
     await this.#it.write(userLine(message));
     this.#watch();
   }
@@ -112,7 +118,6 @@ export class Turn {
   close(): void {
     this.#cancelWait?.();
     this.calls.close();
-    this.asks.forget();
   }
 
   /** Writes what the lines mean, and acts on them once that is durable. */
@@ -192,13 +197,17 @@ export class Turn {
   #begins(): void {
     this.#hasBegun = true;
     this.#isInTurn = true;
+    this.#isTurnTaken = false;
     this.#result = undefined;
     this.#cancelWait?.();
   }
 
   #taken(uuid: string): void {
     const said = this.#said.get(uuid);
-    if (!said || said.isTaken) return;
+    // What a command puts out comes back too, under ids of its own.
+    if (!said) return;
+    this.#isTurnTaken = true;
+    if (said.isTaken) return;
     said.isTaken = true;
     this.#cancelWait?.();
     // A turn is opened before a message of it is taken; one that is known from before comes back at once.
@@ -212,11 +221,16 @@ export class Turn {
     const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
     // A turn of its own that has taken all in is the run's.
     if (!result.isOwn || waiting.length === 0) this.#result = result;
-    // Commands of Claude Code's own are never acknowledged, and what a hook refuses is not either.
+    // Commands of Claude Code's own never come back, nor does what a hook refuses: a turn of no message is theirs.
     const [first] = waiting;
-    if (first && !result.isOwn && (isCommand(first.text) ? first.results >= 0 : result.turns === 0))
+    if (
+      first &&
+      !result.isOwn &&
+      !this.#isTurnTaken &&
+      (isCommand(first.text) || result.turns === 0)
+    )
       first.isTaken = true;
-    for (const said of waiting) said.results++;
+    this.#isTurnTaken = false;
     this.#mayEnd();
     this.#watch();
   }
@@ -233,6 +247,8 @@ export class Turn {
     this.#cancelWait?.();
     this.#cancelWait = this.#it.after(patienceMs, () => {
       const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+      // A person takes as long as they do.
+      if (this.asks.isWaiting) return this.#watch();
       if (this.#said.size === 0 && !this.#hasBegun) return this.#end.resolve({ is: "quiet" });
       // What waits for the end of a turn would come back at once, as if it were taken.
       if (!this.#isInTurn)

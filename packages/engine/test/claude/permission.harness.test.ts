@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import type { ReceivedRequest } from "../../src/testing/index.ts";
 import { bash, Rig } from "./rig.ts";
 
 let rig: Rig | undefined;
@@ -44,6 +45,69 @@ test("[CC10] a tool that is denied does not run, and Claude Code reads why", asy
     isError: true,
     content: [{ type: "text", text: "Not in this folder." }],
   });
+});
+
+test("[CC37] a denial that stops the turn ends it: the tool does not run, and the model is not asked again", async () => {
+  rig = await Rig.start({ script: [{ parts: [bash("touch denied.txt")] }, "Still here."] });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  const answer = { allow: false, message: "Stop at once.", interrupt: true };
+  await rig.answer(await rig.untilAsked(), answer);
+  expect(await rig.settled(command)).toMatchObject({ terminal: "cancelled" });
+  expect(await rig.data("approval.answered")).toMatchObject([answer]);
+  expect(rig.provider.requests.length).toBe(1);
+  expect(has("denied.txt")).toBe(false);
+  // The process goes on in the same conversation, in which the model reads that it is to wait.
+  expect(await rig.prompt("and now?")).toMatchObject({ answer: "Still here." });
+  const results = rig.provider.requests.at(-1)?.messages.flatMap((message) => message.results);
+  expect(results).toMatchObject([{ isError: true, text: expect.stringContaining("STOP") }]);
+  expect((await rig.data("harness.process")).length).toBe(1);
+  expect(rig.reported).toEqual([]);
+});
+
+/** A sub-agent in the background that makes a file, and the turn above it, which does not wait for it. */
+const inBackground = (request: ReceivedRequest) => {
+  const texts = request.messages.map(({ text }) => text).join("\n");
+  const hasResult = request.messages.some(({ results }) => results.length > 0);
+  const last = request.messages.findLast(({ role }) => role === "user");
+  if (texts.includes("work below") && !texts.includes("go on above"))
+    return hasResult ? "From below." : { parts: [bash("touch below.txt")] };
+  if (last?.text.includes("task-notification")) return "It came back.";
+  if (hasResult) return "Begun.";
+  const input = { description: "sub", prompt: "work below", subagent_type: "general-purpose" };
+  return { parts: [{ call: { name: "Task", input: { ...input, run_in_background: true } } }] };
+};
+
+test("[CC34] what a sub-agent in the background asks can be answered after the turn that began it", async () => {
+  rig = await Rig.start({ script: inBackground });
+  const first = await rig.prompt("go on above");
+  expect(first).toMatchObject({ terminal: "completed", answer: "Begun." });
+  const queued = await rig.untilEntry(({ data }) => data["type"] === "outside");
+  await rig.untilEntry(
+    ({ kind, commandId }) => kind === "approval.asked" && commandId === queued.commandId,
+  );
+  const approval = await rig.untilAsked();
+  expect(approval).toMatchObject({ tool: "Bash", input: { command: "touch below.txt" } });
+  await rig.answer(approval, { allow: true });
+  const settled = await rig.settled(queued.commandId ?? "");
+  expect(settled).toMatchObject({ terminal: "completed", answer: "It came back." });
+  expect(has("below.txt")).toBe(true);
+  expect(await rig.data("approval.answered")).toMatchObject([{ allow: true }]);
+  expect(rig.reported).toEqual([]);
+});
+
+test("[CC34] stopped while only its sub-agent waits for a person, it lives on", async () => {
+  rig = await Rig.start({ script: inBackground });
+  await rig.prompt("go on above");
+  const queued = await rig.untilEntry(({ data }) => data["type"] === "outside");
+  await rig.untilEntry(
+    ({ kind, commandId }) => kind === "approval.asked" && commandId === queued.commandId,
+  );
+  const approval = await rig.untilAsked();
+  await rig.answer(approval, { allow: false, interrupt: true });
+  expect(await rig.settled(queued.commandId ?? "")).toMatchObject({ terminal: "cancelled" });
+  expect(has("below.txt")).toBe(false);
+  expect((await rig.session.read()).approvals).toEqual([]);
+  expect((await rig.data("harness.stopped")).length).toBe(0);
 });
 
 test("[CC12] what is always allowed is shown with rule and scope, and not asked about again", async () => {

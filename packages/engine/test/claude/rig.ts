@@ -93,6 +93,16 @@ export class Rig {
     this.session = this.#agent.session("s");
   }
 
+  /** From now on no entry of this kind, with such data, can be written; answers what ends that. */
+  refuse(kind: Kind, like = ""): () => void {
+    const { sql } = this.#store;
+    sql.run(
+      `create trigger refusal before insert on entry when new.kind = '${kind}' and new.data like '%${like}%'
+       begin select raise(abort, 'the disk is full'); end`,
+    );
+    return () => sql.run("drop trigger refusal");
+  }
+
   #requests = 0;
 
   async send(command: Unkeyed): Promise<string> {

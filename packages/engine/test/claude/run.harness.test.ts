@@ -42,6 +42,23 @@ test("[CC2] a steer is written at once, taken into the turn, and part of its run
   expect(settled.usage).toMatchObject({ input: 30, output: 15 });
 });
 
+test("[CC2] a command that is sent as a steer is part of the run: it ends when that is done", async () => {
+  rig = await Rig.start({
+    script: [{ parts: [{ text: "Begun " }, { gate: "late" }, { text: "and done." }] }, "Second."],
+  });
+  const command = await rig.send({ type: "prompt", text: "go" });
+  await rig.untilShown("Begun ");
+  const steer = await rig.send({ type: "prompt", text: "/nonsense", delivery: "steer" });
+  await rig.untilEntry(({ kind, data }) => kind === "message.user" && "steers" in data);
+  rig.provider.open("late");
+  const answer = "Unknown command: /nonsense";
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer });
+  expect(await rig.settled(steer)).toMatchObject({ terminal: "completed", answer });
+  expect(await rig.prompt("next")).toMatchObject({ answer: "Second." });
+  const kinds = (await rig.entries()).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "run.started").length).toBe(2);
+});
+
 test("[CC5] a cancelled turn is asked to stop, and the process lives on", async () => {
   rig = await Rig.start({ script: [{ parts: [{ text: "Begun" }, { hang: true }] }, "Next."] });
   const command = await rig.send({ type: "prompt", text: "go" });

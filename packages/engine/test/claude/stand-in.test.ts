@@ -46,6 +46,117 @@ test("[CC14] a permission that it withdraws is withdrawn in the log, and no answ
   ]);
 });
 
+test("[CC31] what it asks while it is greeted is answered: it may wait for that before it begins", async () => {
+  const it = await start({ env: { ASKS_FIRST: "1" } });
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+});
+
+test("[CC34] a permission that outlives its turn is asked on, however long a person takes", async () => {
+  const clock = new Clock();
+  const it = await start({ clock });
+  expect(await it.prompt("background")).toMatchObject({ terminal: "completed", answer: "begun" });
+  await clock.advance(100);
+  const queued = await it.untilEntry(({ data }) => data["type"] === "outside");
+  const approval = await it.untilAsked();
+  expect(approval.commandId).toBe(queued.commandId);
+  for (let minutes = 0; minutes < 40; minutes++) await clock.advance(60_000);
+  expect(it.engine.standing().isRunning).toBe(true);
+  await it.answer(approval, { allow: true });
+  expect(await it.settled(queued.commandId ?? "")).toMatchObject({
+    ...{ terminal: "completed", answer: "the background was told allow" },
+  });
+  expect(it.reported).toEqual([]);
+});
+
+test("[CC34] a message that waits comes before it, and takes it over", async () => {
+  const it = await start();
+  const [first, second] = [
+    await it.send({ type: "prompt", text: "background" }),
+    await it.send({ type: "prompt", text: "hold" }),
+  ];
+  await it.settled(first);
+  const asked = await it.untilEntry(
+    ({ kind, commandId }) => kind === "approval.asked" && commandId === second,
+  );
+  const approval = await it.untilAsked();
+  expect(approval.approvalId).toBe(asked.data["approvalId"]);
+  await it.answer(approval, { allow: false });
+  expect(await it.settled(second)).toMatchObject({ answer: "the background was told deny" });
+});
+
+test("[CC34] what is still waited for when the process ends is withdrawn, and never asked again", async () => {
+  const it = await start();
+  await it.prompt("background");
+  await it.untilAsked();
+  await it.engine.restart();
+  await it.untilEntry(({ kind }) => kind === "harness.restarted");
+  await it.prompt("hello");
+  expect((await it.session.read()).approvals).toEqual([]);
+});
+
+test("[CC35] what a person decided before auto-approve was switched on is what Claude Code hears", async () => {
+  const it = await start();
+  const command = await it.send({ type: "prompt", text: "ask" });
+  const approval = await it.untilAsked();
+  const denied = it.answer(approval, { allow: false });
+  it.settings = { ...it.settings, autoApprove: true };
+  await Promise.all([denied, it.engine.settingsChanged()]);
+  expect(await it.settled(command)).toMatchObject({ answer: "deny {}", toolCalls: 0 });
+  expect(await it.data("approval.answered")).toMatchObject([{ allow: false }]);
+});
+
+test("[CC36] a turn whose log cannot be written ends with its process", async () => {
+  const it = await start();
+  const writable = it.refuse("harness.line", "system");
+  const settled = await it.prompt("hold");
+  expect(settled).toMatchObject({
+    ...{ terminal: "failed", diagnostic: expect.stringContaining("the disk is full") },
+  });
+  expect(it.engine.standing().isRunning).toBe(false);
+  writable();
+  expect(await it.data("harness.stopped")).toEqual([{ reason: "its log cannot be written" }]);
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+});
+
+test("[CC36] what it begins by itself and nobody can record ends with its process", async () => {
+  const it = await start();
+  const writable = it.refuse("command.queued", "claude");
+  await it.prompt("background");
+  await it.untilEntry(({ kind }) => kind === "harness.stopped");
+  expect(it.reported.map(String)).toEqual([expect.stringContaining("the disk is full")]);
+  writable();
+  expect(await it.data("harness.stopped")).toEqual([{ reason: "what it does cannot be recorded" }]);
+});
+
+test("[CC37] a denial that stops the turn is told as one, with the person's words, and cancels the run", async () => {
+  const it = await start();
+  const command = await it.send({ type: "prompt", text: "ask" });
+  const approval = await it.untilAsked();
+  await it.answer(approval, { allow: false, message: "Not here.", interrupt: true });
+  expect(await it.settled(command)).toMatchObject({ terminal: "cancelled" });
+  const lines = JSON.stringify(await it.data("harness.line"));
+  expect(lines).toContain("stopped: Not here.");
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+  expect((await it.data("harness.process")).length).toBe(1);
+});
+
+test("[CC5] a turn that is deaf to its cancellation is killed 8 s later", async () => {
+  const clock = new Clock();
+  const it = await start({ clock });
+  const command = await it.send({ type: "prompt", text: "deaf" });
+  await it.untilEntry(({ data }) => JSON.stringify(data).includes("isReplay"));
+  await it.send({ type: "cancel", commandId: command });
+  await it.untilEntry(({ kind }) => kind === "command.cancelled");
+  await clock.advance(7_999);
+  expect(it.engine.standing().isRunning).toBe(true);
+  await clock.advance(1);
+  expect(await it.settled(command)).toMatchObject({ terminal: "cancelled" });
+  expect(await it.data("harness.stopped")).toEqual([
+    { reason: "its turn did not stop when it was cancelled" },
+  ]);
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+});
+
 test("[CC6] a run whose process dies again and again ends, and says by what", async () => {
   const it = await start();
   const settled = await it.prompt("die");

@@ -7,6 +7,8 @@ const args = process.argv.slice(2);
 const conversation = args[args.findIndex((arg) => /^--(session-id|resume)$/.test(arg)) + 1] ?? "";
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 let heard: (line: Line) => void = () => {};
+let greeting: string | undefined;
+let isDeaf = false;
 let cost = 0;
 
 interface Line {
@@ -18,7 +20,12 @@ interface Line {
   readonly response?: {
     readonly subtype: string;
     readonly error?: string;
-    readonly response?: { readonly behavior: string; readonly updatedInput?: object };
+    readonly response?: {
+      readonly behavior: string;
+      readonly updatedInput?: object;
+      readonly interrupt?: boolean;
+      readonly message?: string;
+    };
   };
 }
 
@@ -59,12 +66,28 @@ async function turn({ uuid, message }: Line) {
       say({ type: "assistant", parent_tool_use_id: null, message: { id: "m", content: [use] } });
       asks("a1");
       const { response } = await next();
-      const { behavior, updatedInput = {} } = response?.response ?? {};
+      const { behavior, updatedInput = {}, interrupt, message } = response?.response ?? {};
       const result = { type: "tool_result", tool_use_id: "t", content: behavior };
       const content = [{ ...result, is_error: behavior !== "allow" }];
       say({ type: "user", parent_tool_use_id: null, message: { role: "user", content } });
+      if (interrupt) return ends(`stopped: ${message}`);
       return ends(`${behavior} ${JSON.stringify(updatedInput)}`);
     }
+    case "background": {
+      // As a sub-agent in the background does: it asks, and the turn ends without waiting for it.
+      asks("b1");
+      ends("begun");
+      const { response } = await next();
+      const { behavior } = response?.response ?? {};
+      say({ type: "system", subtype: "task_notification", status: behavior });
+      say({ type: "system", subtype: "init", session_id: conversation });
+      return ends(`the background was told ${behavior}`);
+    }
+    case "hold":
+      return;
+    case "deaf":
+      isDeaf = true;
+      return;
     case "die":
       process.stderr.write("Error: the disk is on fire\n");
       return process.exit(3);
@@ -91,7 +114,22 @@ createInterface({ input: process.stdin }).on("line", (text) => {
   const line = JSON.parse(text) as Line;
   const { request_id: id, request } = line;
   if (line.type === "user") return void turn(line);
+  if (line.type === "control_response" && greeting !== undefined) {
+    const response = { subtype: "success", request_id: greeting, response: {} };
+    greeting = undefined;
+    process.stderr.write(`${line.response?.subtype}\n`);
+    return say({ type: "control_response", response });
+  }
   if (line.type === "control_response") return heard(line);
-  if (request?.subtype === "interrupt") return;
+  if (request?.subtype === "initialize" && process.env["ASKS_FIRST"]) {
+    // It answers the greeting only once it has been answered.
+    greeting = id;
+    return say({
+      type: "control_request",
+      request_id: "g1",
+      request: { subtype: "hook_callback" },
+    });
+  }
+  if (isDeaf) return;
   say({ type: "control_response", response: { subtype: "success", request_id: id, response: {} } });
 });
