@@ -89,6 +89,10 @@ export class AcpDriver implements HarnessDriver, Connection {
     this.#held?.link.line(value);
   }
 
+  async taken(): Promise<void> {
+    await Promise.all([this.#runs.durable(), this.#held?.talk.noted()]);
+  }
+
   async ended(gone: Gone): Promise<void> {
     const held = this.#held;
     if (!held) return;

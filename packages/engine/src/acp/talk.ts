@@ -45,6 +45,7 @@ export class Talk {
   #costSoFar: number | undefined;
   #answer: Json | undefined;
   #heardAt = 0;
+  #noted: Promise<unknown> = Promise.resolve();
   gone: Gone | undefined;
   /** Names of the agent's own commands. */
   commands: readonly string[] = [];
@@ -151,7 +152,13 @@ export class Talk {
 
   /** Keeps a line that belongs to no turn. */
   note(line: Json): void {
-    this.#it.host.record([lineOf(line)]).catch(this.#it.report);
+    const noted = this.#it.host.record([lineOf(line)]).catch(this.#it.report);
+    this.#noted = Promise.all([this.#noted, noted]);
+  }
+
+  /** Settles when the lines that belong to no turn are durable, or cannot be. */
+  async noted(): Promise<void> {
+    await this.#noted;
   }
 
   #tell(turn: Turn, update: Update | undefined, line: Json): void {

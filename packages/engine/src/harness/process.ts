@@ -12,6 +12,11 @@ export interface LaunchRequest extends Pick<HarnessOptions, "dir" | "env" | "wal
   recorded(group: EntryData["harness.process"]): Promise<void>;
   /** One line that the harness wrote, in order. */
   line(value: Json): void;
+  /**
+   * Settles when what was handed on so far is taken in. While it is not, no more than a few MiB are read ahead, and the
+   * harness waits to write.
+   */
+  taken?(): Promise<unknown>;
   /** What is worth telling the host's operator: a line that was refused, noise on stdout. Never a secret. */
   report(error: unknown): void;
 }

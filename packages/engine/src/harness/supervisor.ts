@@ -21,6 +21,8 @@ export interface HarnessDriver {
   /** Says hello to a process that has just begun; settles when it takes messages. A rejection ends the process. */
   greet(process: HarnessProcess): Promise<void>;
   line(value: Json): void;
+  /** Settles when what the lines so far mean is in the log; never rejects. Until then little more is read. */
+  taken?(): Promise<unknown>;
   /**
    * The process is gone and its last line was handed on; settles when all that follows from its lines is durable. It must
    * not wait for a new process: `ensure` waits for this.
@@ -201,6 +203,7 @@ export class Supervisor {
         ...(options.wall ? { wall: options.wall } : {}),
         recorded: (group) => this.#it.host.record([{ kind: "harness.process", data: group }]),
         line: (value) => driver.line(value),
+        taken: async () => driver.taken?.(),
         report: options.report,
       });
       this.#process = started;

@@ -109,6 +109,10 @@ export class PiConnection implements Connection, HarnessDriver {
     this.#announce();
   }
 
+  async taken(): Promise<void> {
+    await this.#live?.feed.empty();
+  }
+
   async ended(gone: Gone): Promise<void> {
     this.requests.end(gone.reason);
     this.catalogue.end();

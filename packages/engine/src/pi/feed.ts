@@ -23,6 +23,7 @@ type Happening =
 export class Feed {
   #waiting: Happening[] = [];
   #wake: (() => void) | undefined;
+  #emptied: PromiseWithResolvers<void> | undefined;
 
   push(happening: Happening): void {
     this.#waiting.push(happening);
@@ -37,7 +38,18 @@ export class Feed {
 
   /** Takes all that waits. */
   drain(): Happening[] {
+    this.#hasEmptied();
     return this.#waiting.splice(0);
+  }
+
+  /** Settles when all that happened so far was taken. */
+  async empty(): Promise<void> {
+    if (this.#waiting.length > 0) await (this.#emptied ??= Promise.withResolvers<void>()).promise;
+  }
+
+  #hasEmptied(): void {
+    this.#emptied?.resolve();
+    this.#emptied = undefined;
   }
 
   waits(is: (happening: Happening) => boolean): boolean {
@@ -49,6 +61,7 @@ export class Feed {
     for (;;) {
       const next = this.#waiting.shift();
       if (next) return next;
+      this.#hasEmptied();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

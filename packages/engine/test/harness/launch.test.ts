@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Json } from "@lichen/wire";
@@ -8,7 +9,7 @@ import { endGroup } from "../../src/harness/host/end-group.ts";
 import { processHost } from "../../src/harness/host/launch.ts";
 import { isMarked, processes, processInfo } from "../../src/harness/host/processes.ts";
 import type { HarnessProcess, LaunchRequest } from "../../src/harness/process.ts";
-import { until } from "../../../runtime/test/clock.ts";
+import { turns, until } from "../../../runtime/test/clock.ts";
 import { StandIn } from "./stand-in.ts";
 
 let standIn: StandIn;
@@ -179,4 +180,49 @@ test("[HK15] without file handles left a start is refused in words, and the host
   expect(answers[0]).toMatchObject({ harness: expect.stringContaining("Fault") });
   expect(answers[0]).toMatchObject({ terminal: expect.stringContaining("Fault") });
   expect(answers.at(-1)).toEqual({ spare: -1, harness: "began", terminal: "began" });
+});
+
+test("[HK16] what a harness writes is read no faster than it is taken in, and none of it is lost", async () => {
+  const gate = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  let bytes = 0;
+  const line = "x".repeat(100_000);
+  const script = `i=0; while [ $i -lt 400 ]; do echo "\\"$TEXT\\""; i=$((i+1)); done; touch done; read -r line`;
+  const { launched } = launch(script, {
+    env: { PATH: process.env["PATH"] ?? "", TEXT: line },
+    line: (value) => (bytes += String(value).length),
+    taken: () => {
+      asked.resolve();
+      return gate.promise;
+    },
+  });
+  const harness = await launched;
+  await asked.promise;
+  await turns(50);
+  const isDone = () => existsSync(join(standIn.folder, "done"));
+  expect(bytes).toBeLessThan(5 * 1024 * 1024);
+  expect(isDone()).toBe(false);
+  gate.resolve();
+  await until(isDone, "its last word");
+  harness.closeInput();
+  expect(await harness.ended).toMatchObject({ signal: null });
+  expect(bytes).toBe(400 * line.length);
+});
+
+test("[HK16] a harness that ends while nothing is taken in is heard to its last line", async () => {
+  const asked = Promise.withResolvers<void>();
+  // More than is read ahead, by no more than a pipe holds.
+  const script = `i=0; while [ $i -lt 43 ]; do echo "\\"$TEXT\\""; i=$((i+1)); done; echo '"last"'`;
+  const { lines, launched } = launch(script, {
+    env: { PATH: process.env["PATH"] ?? "", TEXT: "x".repeat(100_000) },
+    taken: () => {
+      asked.resolve();
+      return new Promise<void>(() => {});
+    },
+  });
+  const harness = await launched;
+  await asked.promise;
+  await harness.ended;
+  expect(lines.at(-1)).toBe("last");
+  expect(lines).toHaveLength(44);
 });

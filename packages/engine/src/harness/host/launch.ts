@@ -3,6 +3,7 @@
 //   HK1  A launcher waits for a line before it becomes the harness. It gets that line only after its process group is
 //        durable; where the host dies before, it sees the end of its input and goes.
 //   HK7  The harness has exactly the environment that was named, and the mark of its session.
+//   HK16 What it writes is read no faster than it is taken in.
 //   HK8  Its end waits for nobody: what it started and left is ended too, and an inherited stdout keeps nothing open.
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -18,6 +19,8 @@ const keptStderr = 64 * 1024;
 /** How long the pipes of a process that is gone are read on: what it wrote last is in them by then. */
 const lastWordsMs = 500;
 const reportedNoise = 3;
+const readAhead = 4 * 1024 * 1024;
+const longestRestMs = 5_000;
 
 export const processHost: ProcessHost = { launch, endGroup };
 
@@ -64,6 +67,10 @@ class LaunchedProcess implements HarnessProcess {
   #stderrLine = "";
   #heard: ((line: string) => void)[] = [];
   #noise = 0;
+  /** Bytes that were read since all before them was taken in. */
+  #ahead = 0;
+  #rests = false;
+  #isOver = false;
 
   constructor(child: ChildProcessWithoutNullStreams, request: LaunchRequest, release: () => void) {
     this.#child = child;
@@ -87,7 +94,7 @@ class LaunchedProcess implements HarnessProcess {
       },
       refused: (reason) => request.report(new Error(`${request.argv[0]}: ${reason}`)),
     });
-    child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
+    child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#hear(chunk));
     // A broken pipe is told by the end of the program.
     child.stdin.on("error", () => {});
@@ -100,7 +107,7 @@ class LaunchedProcess implements HarnessProcess {
     const [info, boot] = await Promise.all([processInfo(pid), bootId()]).catch((error: unknown) => {
       throw notBegun(this.#request.argv[0] ?? "", error);
     });
-    if (!info) throw this.#isOver("it was gone before it began");
+    if (!info) throw this.#refusal("it was gone before it began");
     this.group = { group: pid, startedAt: info.startedAt, boot };
     await this.#request.recorded(this.group);
     await this.#send("go\n");
@@ -142,19 +149,40 @@ class LaunchedProcess implements HarnessProcess {
   #send(text: string): Promise<void> {
     const { stdin } = this.#child;
     if (!this.#isAlive() || !stdin.writable)
-      return Promise.reject(this.#isOver("it listens no more"));
+      return Promise.reject(this.#refusal("it listens no more"));
     return new Promise((resolve, reject) => {
       stdin.write(text, (error) => {
-        if (error) reject(this.#isOver("it listens no more", error));
+        if (error) reject(this.#refusal("it listens no more", error));
         else resolve();
       });
     });
   }
 
-  #isOver(why: string, cause?: unknown): Fault {
+  #refusal(why: string, cause?: unknown): Fault {
     return new Fault("unavailable", `${this.#request.argv[0]} cannot be told anything: ${why}.`, {
       cause,
     });
+  }
+
+  #read(chunk: Buffer): void {
+    this.#lines.push(chunk);
+    this.#ahead += chunk.length;
+    if (this.#ahead > readAhead && !this.#isOver && !this.#rests) void this.#rest();
+  }
+
+  /** Reads nothing until what was read is taken in. What that takes may itself wait for a line: never for long. */
+  async #rest(): Promise<void> {
+    const { stdout } = this.#child;
+    this.#rests = true;
+    stdout.pause();
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, longestRestMs);
+    const taken = this.#lines.handedOn().then(() => this.#request.taken?.());
+    await Promise.race([taken, late.promise]).catch(this.#request.report);
+    clearTimeout(timer);
+    this.#ahead = 0;
+    this.#rests = false;
+    stdout.resume();
   }
 
   async #end(): Promise<ProcessEnding> {
@@ -162,6 +190,9 @@ class LaunchedProcess implements HarnessProcess {
     const ending = await new Promise<ProcessEnding>((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal }));
     });
+    // All that is left is what its pipe holds.
+    this.#isOver = true;
+    child.stdout.resume();
     killGroup(child.pid!);
     await endGroup(this.group, this.#request.mark).catch((error: unknown) =>
       this.#request.report(error),

@@ -55,10 +55,15 @@ export class Lines {
     this.#keep(chunk.subarray(from));
   }
 
+  /** Settles when all lines that came whole so far were handed on. */
+  async handedOn(): Promise<void> {
+    if (this.#slots.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+  }
+
   /** Nothing more comes: a last line without an end is read too. Settles once all were handed on. */
   async end(): Promise<void> {
     if (this.#length > 0) this.#close();
-    if (this.#slots.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+    await this.handedOn();
     clearTimeout(this.#idle);
     await this.#worker?.terminate();
     this.#worker = undefined;
