@@ -23,6 +23,7 @@ import * as z from "zod";
 import { claimRoute, deviceRoutes } from "../devices/device-routes.ts";
 import { Devices } from "../devices/devices.ts";
 import { Pairing } from "../devices/pairing.ts";
+import { pairPage } from "../pair-page/pair-page.ts";
 import { MeshListeners } from "../mesh/listeners.ts";
 import { Meshes, type NearNode } from "../mesh/meshes.ts";
 import type { MeshProvider } from "../mesh/provider.ts";
@@ -190,6 +191,7 @@ export class Access {
       drain: () => this.#drained.abort(),
     });
     return [
+      pairPage(),
       mount("v1/pair/claim", true),
       ...["v1/pair", "v1/devices", "v1/peers", "v1/meshes"].map((prefix) => mount(prefix)),
     ];

@@ -1,0 +1,205 @@
+// The page of a device that was paired by its address: it brings the code, exchanges the key that it gets for a cookie that
+// no script can read, and shows what the machine does and what it asks. The code stands behind the `#`, which no browser
+// sends, and leaves the address here before it can stand in a history.
+
+const [told, form, list] = ["told", "pair", "sessions"].map((id) => document.getElementById(id));
+const code = location.hash.slice(1);
+/** The key, between its claim and its exchange. */
+let key;
+const agents = new Map();
+const sessions = new Map();
+
+if (code) history.replaceState(null, "", location.pathname);
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void attempt(pair);
+});
+if (code) {
+  form.elements.name.value = /iPhone|iPad|Android|Mac|Windows|Linux/.exec(navigator.userAgent)?.[0];
+  say("This device is about to be paired with the machine at " + location.host + ".");
+  form.hidden = false;
+} else void attempt(follow);
+
+async function pair() {
+  if (!key) {
+    const claimed = await ask("/v1/pair/claim", { code, name: form.elements.name.value });
+    key = claimed.key;
+    say("Paired as " + claimed.device.name + ".");
+  }
+  await ask("/login", { token: key });
+  key = undefined;
+  form.hidden = true;
+  await follow();
+}
+
+async function follow() {
+  await learnAgents();
+  say("");
+  const events = new EventSource("/events");
+  const take = (info) => {
+    const id = info.agent + "\n" + info.session;
+    const place = sessions.get(id) ?? { section: make("section"), asked: new Map() };
+    sessions.set(id, { ...place, info });
+    void attempt(() => draw(id, sessions.get(id)));
+  };
+  const all = (event) => {
+    say("");
+    list.replaceChildren();
+    sessions.clear();
+    const { sessions: found } = JSON.parse(event.data);
+    found.forEach(take);
+    if (found.length === 0) say("This machine has no sessions yet.");
+  };
+  events.addEventListener("baseline", all);
+  events.addEventListener("reset", all);
+  events.addEventListener("session", (event) => take(JSON.parse(event.data)));
+  events.addEventListener("deleted", (event) => {
+    const { agent, session } = JSON.parse(event.data);
+    const id = agent + "\n" + session;
+    sessions.get(id)?.section.remove();
+    sessions.delete(id);
+  });
+  events.addEventListener("error", () => {
+    say("No connection to the machine; trying again…");
+    // A refusal ends the stream for good: why is asked.
+    if (events.readyState === EventSource.CLOSED) void attempt(learnAgents);
+  });
+}
+
+async function learnAgents() {
+  for (const { agent, name } of (await ask("/agents")).agents) agents.set(agent, name);
+}
+
+/** Shows a session as it stands: what waits comes first, then the latest. */
+async function draw(id, { info, section, asked }) {
+  if (!agents.has(info.agent)) await learnAgents();
+  const name = agents.get(info.agent) ?? info.agent;
+  const title = info.session === "main" ? name : name + "/" + info.session;
+  const state = info.approvals > 0 ? "waits for you" : info.state;
+  const about = info.title ?? info.preview ?? "";
+  const head = [make("h2", title), make("p", state + (about && ": " + about))];
+  section.replaceChildren(...head, ...asked.values());
+  section.dataset.waits = info.approvals > 0 ? "1" : "0";
+  section.dataset.at = info.lastAt;
+  const order = ({ dataset: { waits, at } }) => waits + at;
+  list.append(section);
+  const sorted = [...list.children].sort((a, b) => (order(a) < order(b) ? 1 : -1));
+  // Only what moves is moved: who types an answer keeps the cursor.
+  sorted.forEach((it, at) => list.children[at] !== it && list.insertBefore(it, list.children[at]));
+  if (info.approvals === 0 && asked.size === 0) return;
+  const path = `/agents/${encodeURIComponent(info.agent)}/sessions/${encodeURIComponent(info.session)}`;
+  const { approvals } = await ask(path + "?limit=1");
+  // What was asked for meanwhile is newer.
+  if (sessions.get(id)?.info !== info) return;
+  const pending = approvals.filter((it) => it.state === "pending");
+  for (const [answered, element] of asked)
+    if (!pending.some((it) => it.approvalId === answered) && asked.delete(answered))
+      element.remove();
+  for (const approval of pending.filter((it) => !asked.has(it.approvalId))) {
+    const element = approvalOf(approval, path);
+    asked.set(approval.approvalId, element);
+    section.append(element);
+  }
+}
+
+function approvalOf({ approvalId, kind, tool, input, description, questions = [] }, path) {
+  const answer = (label, said) =>
+    button(label, () => {
+      const requestId = "page:" + crypto.getRandomValues(new Uint32Array(4)).join("-");
+      void attempt(() =>
+        ask(path + "/commands", { type: "answer", requestId, approvalId, ...said() }),
+      );
+    });
+  const deny = answer("Deny", () => ({ allow: false }));
+  const box = make("div", description === undefined ? "" : revealed(description));
+  // A part that is kept beside the log is not shown here, and nobody allows what they have not seen.
+  if (/"blob":"[0-9a-f]{64}"/.test(JSON.stringify([input, questions]))) {
+    box.append(make("p", "It is too long for this page. See it whole with: lichen approve"), deny);
+    return box;
+  }
+  if (kind !== "question") {
+    box.append(make("p", "May it call " + revealed(tool ?? "a tool") + "?"));
+    box.append(make("pre", revealed(JSON.stringify(input ?? {}, null, 2))));
+    box.append(
+      answer("Allow", () => ({ allow: true })),
+      deny,
+    );
+    return box;
+  }
+  const answers = {};
+  const fields = questions.map(fieldOf).filter(({ text }) => text !== undefined);
+  if (fields.length === 0) fields.push(fieldOf("The agent has a question."));
+  const said = () => {
+    for (const { text, field } of fields)
+      if (field.value.trim()) answers[text] = field.value.trim();
+    if (questions.length > 0) return { allow: true, answers };
+    return { allow: true, message: fields[0].field.value };
+  };
+  box.append(...fields.map(({ element }) => element), answer("Answer", said), deny);
+  return box;
+}
+
+/** A question with its options, which write themselves into the field. */
+function fieldOf(question) {
+  const {
+    question: text,
+    options = [],
+    multiSelect,
+  } = typeof question === "string" ? { question } : (question ?? {});
+  const element = make("label", revealed(String(text)));
+  const field = make("input");
+  element.append(field);
+  for (const option of Array.isArray(options) ? options : []) {
+    const label = String(option?.label ?? option);
+    const hint = option?.description ? revealed(": " + option.description) : "";
+    const choose = button(revealed(label) + hint, () => {
+      field.value = multiSelect && field.value ? field.value + ", " + label : label;
+    });
+    choose.type = "button";
+    element.append(choose);
+  }
+  return { text, element, field };
+}
+
+/** Nothing in it is out of sight: what would not be seen stands as its number. */
+function revealed(text) {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu, (char) =>
+    char === "\n" ? char : `\\u{${char.codePointAt(0).toString(16).padStart(4, "0")}}`,
+  );
+}
+
+async function ask(path, body) {
+  const headers = { "content-type": "application/json" };
+  const sent = body && { method: "POST", headers, body: JSON.stringify(body) };
+  const answer = await fetch(path, sent);
+  const found = answer.status === 204 ? {} : await answer.json();
+  if (answer.ok) return found;
+  if (answer.status === 401 && !body)
+    throw new Error("This device is not paired, or not any more: run lichen pair on the machine.");
+  throw new Error(found.error?.message ?? found.error);
+}
+
+/** What goes wrong is told. */
+async function attempt(work) {
+  try {
+    await work();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function say(text) {
+  told.textContent = text;
+}
+
+function button(label, press) {
+  const element = make("button", label);
+  element.addEventListener("click", press);
+  return element;
+}
+
+function make(kind, text = "") {
+  const element = document.createElement(kind);
+  element.textContent = text;
+  return element;
+}
