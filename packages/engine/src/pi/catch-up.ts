@@ -2,7 +2,8 @@
 
 import type { Run } from "@lichen/runtime";
 import type { EntryOf } from "@lichen/wire";
-import { assistantOf } from "./messages.ts";
+import { eventOf } from "./codec.ts";
+import { assistantOf, compactionOf } from "./messages.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Step } from "./recovery.ts";
 
@@ -33,6 +34,11 @@ export async function catchUp(run: Run, recorder: Recorder, steps: readonly Step
       recorder.adopt(entry, message, (index) => outcomes.has(`${entry}/${index}`));
     } else if (isLogged) await recorder.adoptResult(message);
     else await recorder.toolResult(line, message);
+  }
+  for (const line of run.lines()) {
+    const event = eventOf(line);
+    if (event.type === "compacted" && event.automatic && event.result)
+      recorder.count(compactionOf(event.result, true).usage);
   }
   await recorder.loseOpen();
 }

@@ -1,10 +1,13 @@
 // What pi's counters rose by.
 //
 //   PI12 Only the rise since the last look counts: a counter that begins anew with its process, and one that holds a
-//        conversation's whole past, charge nothing twice and nothing that was spent before.
+//        conversation's whole past, charge nothing twice and nothing that was spent before. A run that goes on after its
+//        host's death is looked at from its own beginning.
 
-import { type JsonObject, type Usage } from "@lichen/wire";
+import { type JsonObject, noUsage, type Usage } from "@lichen/wire";
 import { numberAt, objectAt } from "./codec.ts";
+
+const counters = ["input", "output", "cacheRead", "cacheWrite", "cost"] as const;
 
 export class Meter {
   #mark: Usage | undefined;
@@ -14,12 +17,26 @@ export class Meter {
     this.#mark = countersOf(stats);
   }
 
+  /** What the counters said at the last look, as pi says it. */
+  get stats(): JsonObject {
+    const { cost = 0, ...tokens } = this.#mark ?? noUsage;
+    return { tokens, cost };
+  }
+
+  /** A run goes on that began at these counters: what an earlier process used is part of it. */
+  goOnFrom(stats: JsonObject): void {
+    const from = countersOf(stats);
+    const now = this.#mark ?? from;
+    const isSame = counters.every((name) => (from[name] ?? 0) <= (now[name] ?? 0));
+    if (isSame) this.#mark = from;
+  }
+
   /** What was used since the last look, beyond what is known already; undefined where that is nothing. */
   rise(stats: JsonObject, known: Usage): Usage | undefined {
     const now = countersOf(stats);
     const before = this.#mark ?? now;
     this.#mark = now;
-    const beyond = (name: "input" | "output" | "cacheRead" | "cacheWrite"): number =>
+    const beyond = (name: Exclude<(typeof counters)[number], "cost">): number =>
       Math.max(risen(now[name], before[name]) - known[name], 0);
     const cost = risen(now.cost ?? 0, before.cost ?? 0) - (known.cost ?? 0);
     const usage: Usage = {

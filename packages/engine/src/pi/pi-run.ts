@@ -5,7 +5,7 @@
 //   PI24 What its process took down unread, behind the last word, is said to the next one; a run that leaves something
 //        unread does not complete.
 
-import type { Result, Run, Steer, TranscriptEntry, Work } from "@lichen/runtime";
+import type { Result, Run, Steer, Work } from "@lichen/runtime";
 import { type BlobRef, Fault, type JsonObject, textOf } from "@lichen/wire";
 import { base64 } from "./base64.ts";
 import { catchUp } from "./catch-up.ts";
@@ -19,9 +19,7 @@ import { type Found, foundIn, hasSpoken, noteOf, placeIn, placeLine } from "./re
 import { resultOf, settledResult } from "./settlement.ts";
 import { Turn } from "./turn.ts";
 import type { PiLink, TurnEnd } from "./turn-parts.ts";
-
-/** Of an operator, above one prompt. */
-const mostLines = 100;
+import { Words } from "./words.ts";
 
 const attempts = 3;
 
@@ -31,17 +29,19 @@ export class PiRun {
   readonly #pi: PiConnection;
   readonly #work: Work;
   readonly #run: Run;
+  readonly #words: Words;
   /** pi may have read something of this run. */
   #isSent = false;
   /** An earlier process had it in hand. */
   #isResumed: boolean;
-  /** How it ends where nobody goes on with what its process left. */
-  #left: Result | undefined;
+  /** What its process left unread here, and how it ends where nobody goes on with that. */
+  #left: { readonly unread: readonly string[]; readonly result: Result } | undefined;
 
   constructor(pi: PiConnection, work: Work, run: Run) {
     this.#pi = pi;
     this.#work = work;
     this.#run = run;
+    this.#words = new Words(work, run);
     this.#isResumed = work.resumed;
   }
 
@@ -67,7 +67,7 @@ export class PiRun {
         if (!Fault.is(error) || error.code === "stale") throw error;
         // One that went before it was sent anything has a successor.
         if (isUp && !this.#isSent && !isLast) continue;
-        return this.#left ?? this.#failed(error);
+        return this.#left?.result ?? this.#failed(error);
       }
     }
   }
@@ -82,28 +82,66 @@ export class PiRun {
   }
 
   async #execute(turn: Turn): Promise<Result> {
-    const run = this.#run;
+    if (this.#work.type === "compact") return this.#compact(turn);
+    if (!this.#isResumed) return this.#begin(turn, []);
+    const { missing, mayHaveRun } = await this.#missing();
     this.#left = undefined;
-    const isCompaction = this.#work.type === "compact";
-    // What joins from here on stands in the transcript with what joined before.
-    if (this.#isResumed && !isCompaction) await run.steers();
-    const found = this.#isResumed && !isCompaction ? await this.#found() : undefined;
-    if (found?.how === "taken") return this.#goOn(turn, found);
+    const found = await this.#found();
+    const result = await this.#resume(turn, found, missing);
+    if (mayHaveRun === undefined || result.terminal !== "completed") return result;
+    return { ...result, ...handledUnknown(mayHaveRun) };
+  }
+
+  async #resume(turn: Turn, found: Found | undefined, missing: readonly Steer[]): Promise<Result> {
+    if (found?.how === "taken") return this.#goOn(turn, found, missing);
     if (found?.how === "unclear") return unclear;
     if (found && (await isExtensionCommand(this.#work.text, this.#link())))
       return handledUnknown(this.#work.text);
+    return this.#begin(turn, missing);
+  }
+
+  async #begin(turn: Turn, steers: readonly Steer[]): Promise<Result> {
+    const run = this.#run;
     const refusal = await this.#pi.catalogue.set(run.settings());
     if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
-    if (isCompaction) return this.#compact(turn);
     if (run.signal.aborted) return this.#stopped();
-    await turn.recorder.lines(placeLine(await this.#place()));
+    await turn.recorder.lines(
+      placeLine({ after: await this.#lastId(), stats: this.#pi.meter.stats }),
+    );
     this.#isSent = true;
-    await turn.prompt({ text: this.#text(), images: this.#images(this.#work.images) });
-    if (this.#isResumed) await this.#sendSteers(turn, this.#steers());
+    await turn.prompt({ text: this.#words.prompt, images: this.#images(this.#work.images) });
+    await this.#sendSteers(turn, steers);
     return this.#finish(turn, await turn.drive());
   }
 
+  /**
+   * What joined the run and may have to be said still, and a command of an extension that joined an earlier process of it:
+   * whether that ran stands nowhere, so it is not said again.
+   */
+  async #missing(): Promise<{ missing: Steer[]; mayHaveRun?: string }> {
+    const earlier = this.#words.steers;
+    const wasSent = placeIn(this.#run.lines()) !== undefined;
+    // What joins from here on stands in the transcript with what joined before.
+    await this.#run.steers();
+    const fresh = this.#words.steers.slice(earlier.length);
+    const unread = this.#left && [...this.#left.unread];
+    const missing: Steer[] = [];
+    let mayHaveRun: string | undefined;
+    for (const steer of earlier) {
+      const text = textOf(steer.data.text);
+      if (unread && !take(unread, text)) continue;
+      if (wasSent && (await isExtensionCommand(text, this.#link()))) mayHaveRun ??= text;
+      else missing.push(steer);
+    }
+    return {
+      missing: [...missing, ...fresh],
+      ...(mayHaveRun === undefined ? {} : { mayHaveRun }),
+    };
+  }
+
   async #compact(turn: Turn): Promise<Result> {
+    const refusal = await this.#pi.catalogue.set(this.#run.settings());
+    if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
     const id = this.#pi.requests.newId();
     const { text } = this.#work;
     turn.endsWith(id);
@@ -126,16 +164,22 @@ export class PiRun {
     const isWritten = file !== undefined && this.#pi.parts.files.folder(file) !== undefined;
     // A conversation is written with its first answer; before that its places are nobody's.
     if (!entries) return isWritten || hasSpoken(logged) ? { how: "unclear" } : { how: "absent" };
-    const steers = this.#steers().map(({ data }) => textOf(data.text));
-    return foundIn(entries, logged, { prompt: this.#text(), steers });
+    const steers = this.#words.steers.map(({ data }) => textOf(data.text));
+    return foundIn(entries, logged, { prompt: this.#words.prompt, steers });
   }
 
-  async #goOn(turn: Turn, found: Taken): Promise<Result> {
+  async #goOn(turn: Turn, found: Taken, missing: readonly Steer[]): Promise<Result> {
     const run = this.#run;
     await catchUp(run, turn.recorder, found.steps);
-    const steers = this.#steers();
-    const unread = found.unread.flatMap((place) => steers[place] ?? []);
-    if (found.isAnswered && unread.length === 0) return settledResult(turn, false);
+    const places = new Set(found.unread);
+    const ids = new Set(
+      this.#words.steers.flatMap(({ id }, place) => (places.has(place) ? [id] : [])),
+    );
+    const unread = missing.filter(({ id }) => ids.has(id));
+    const place = placeIn(run.lines());
+    if (place) this.#pi.meter.goOnFrom(place.stats);
+    if (found.isAnswered && unread.length === 0)
+      return this.#counted(turn, settledResult(turn, false));
     if (run.signal.aborted) return this.#stopped();
     const refusal = await this.#pi.catalogue.set(run.settings());
     if (refusal !== undefined)
@@ -151,35 +195,6 @@ export class PiRun {
     return this.#finish(turn, await turn.drive());
   }
 
-  /** The prompt as pi reads it: below what an operator recorded since the last one. A command has to stand alone. */
-  #text(): string {
-    const { text } = this.#work;
-    if (text.startsWith("/")) return text;
-    const transcript = this.#run.transcript(mostLines);
-    const at = this.#placeOfPrompt(transcript);
-    const before = transcript.slice(0, Math.max(at, 0));
-    const lines = before.slice(before.findLastIndex(({ kind }) => kind !== "line") + 1);
-    return [...lines.flatMap(textIn), text].join("\n\n");
-  }
-
-  /** Messages and lines that joined this run, in order. */
-  #steers(): Steer[] {
-    const { commandId } = this.#run;
-    const transcript = this.#run.transcript();
-    return transcript
-      .slice(this.#placeOfPrompt(transcript) + 1)
-      .filter((entry): entry is Steer =>
-        entry.kind === "message.user" ? entry.data.steers === commandId : entry.kind === "line",
-      );
-  }
-
-  #placeOfPrompt(transcript: readonly TranscriptEntry[]): number {
-    const { commandId } = this.#run;
-    return transcript.findIndex(
-      (entry) => entry.kind === "message.user" && entry.commandId === commandId,
-    );
-  }
-
   async #sendSteers(turn: Turn, steers: readonly Steer[]): Promise<void> {
     for (const steer of steers) {
       const images = steer.kind === "line" ? [] : (steer.data.images ?? []);
@@ -192,7 +207,7 @@ export class PiRun {
   }
 
   /** Where pi's transcript ends now. */
-  async #place(): Promise<string | undefined> {
+  async #lastId(): Promise<string | undefined> {
     const { requests, parts, host } = this.#pi;
     const file = host.harness().conversation?.file;
     const last = file && (await parts.files.lastId(file));
@@ -210,8 +225,14 @@ export class PiRun {
     if (end.how === "stopped" || isUnwritable(signal)) return this.#stopped();
     const result = resultOf(turn, end);
     const isCut = end.how === "gone" && !end.gone.wasAsked;
-    if (isCut && turn.recorder.hasLastWord && turn.dropped.length > 0) this.#left = result;
+    if (isCut && turn.recorder.hasLastWord && turn.dropped.length > 0)
+      this.#left = { unread: turn.dropped, result };
     if (end.how === "gone" || signal.aborted || !turn.hasWorked) return result;
+    return this.#counted(turn, result);
+  }
+
+  /** With what pi used for it. */
+  async #counted(turn: Turn, result: Result): Promise<Result> {
     const { requests, meter } = this.#pi;
     const stats = await requests.ask({ type: "get_session_stats" }).catch(() => undefined);
     if (!stats?.success) return result;
@@ -288,10 +309,6 @@ export class PiRun {
   }
 }
 
-function textIn(entry: TranscriptEntry): string[] {
-  return entry.kind === "line" ? [textOf(entry.data.text)] : [];
-}
-
 const hostClosed: Result = {
   terminal: "interrupted",
   diagnostic: "its host closed in the middle of the turn",
@@ -309,7 +326,14 @@ const unclear: Result = {
     "the host ended while this was sent, and pi's transcript does not tell whether it came in: read what pi has, and send it again where it is missing",
 };
 
-function handledUnknown(text: string): Result {
+/** Whether it was among them; it is no more. */
+function take(texts: string[], text: string): boolean {
+  const at = texts.indexOf(text);
+  if (at !== -1) texts.splice(at, 1);
+  return at !== -1;
+}
+
+function handledUnknown(text: string): Pick<Result, "terminal" | "diagnostic"> {
   const name = text.split(" ", 1)[0] ?? "";
   return {
     terminal: "outcome_unknown",

@@ -117,6 +117,7 @@ export class Recorder {
   ): void {
     const said = assistantOf(message);
     this.#last = said;
+    if (said.data) this.count(said.usage);
     if (entry === undefined) return;
     for (const call of said.calls)
       if (!hasOutcome(call.index)) this.#left.set(call.callId, { ...call, assistant: entry });

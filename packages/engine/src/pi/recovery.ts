@@ -36,25 +36,32 @@ export type Found =
       readonly unread: readonly number[];
     };
 
-/** The place in pi's transcript that a run's newest prompt was sent behind; undefined where none was sent. */
-export function placeIn(
-  logged: readonly Json[],
-): { readonly after: string | undefined } | undefined {
+/** What stood in pi before a prompt was sent. */
+export interface Place {
+  /** The end of its transcript. */
+  readonly after: string | undefined;
+  /** What it had used. */
+  readonly stats: JsonObject;
+}
+
+/** The place that a run's newest prompt was sent behind; undefined where none was sent. */
+export function placeIn(logged: readonly Json[]): Place | undefined {
   for (const line of logged.toReversed()) {
     const event = eventOf(line);
     if (event.type !== "response" || event.command !== "get_entries") continue;
-    return { after: textAt(event.data, "leafId") || undefined };
+    const { data } = event;
+    return { after: textAt(data, "leafId") || undefined, stats: objectAt(data, "stats") };
   }
   return undefined;
 }
 
 /** The line that records a place. */
-export function placeLine(after: string | undefined): JsonObject {
+export function placeLine({ after, stats }: Place): JsonObject {
   return {
     type: "response",
     command: "get_entries",
     success: true,
-    data: { entries: [], leafId: after ?? null },
+    data: { entries: [], leafId: after ?? null, stats },
   };
 }
 
@@ -75,13 +82,15 @@ export function foundIn(
     return { how: users.length > 0 || hasSpoken(logged) ? "unclear" : "absent" };
   const later = messages.slice(users[first] + 1);
   const known = new Set(logged.flatMap(messageIn).map(keyOf));
-  const inFile = new Set(later.map(keyOf));
+  const inFile = new Set(messages.map(keyOf));
+  const askedAt = numberAt(messages[users[first]]!, "timestamp");
   const steps = [
     ...later.flatMap((message) => stepOf(message, known.has(keyOf(message)))),
-    // What pi said and was killed before it wrote it down.
+    // What pi said and was killed before it wrote it down. What it was about before the prompt is no part of this.
     ...logged
       .flatMap(messageIn)
       .filter((message) => !inFile.has(keyOf(message)))
+      .filter((message) => numberAt(message, "timestamp") >= askedAt)
       .flatMap((message) => stepOf(message, true)),
   ];
   const last = steps.at(-1);

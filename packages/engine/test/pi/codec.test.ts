@@ -165,6 +165,17 @@ describe("counters", () => {
     expect(meter.rise(stats(50, 0.1), used)).toMatchObject({ input: 50, cost: 0.1 });
     expect(new Meter().rise(stats(9, 9), used)).toBeUndefined();
   });
+
+  test("[PI12] a run that goes on counts from where it began, unless its counter began anew since", () => {
+    const [earlier, meter] = [new Meter(), new Meter()];
+    earlier.begin(stats(1_000, 5));
+    meter.begin(stats(1_300, 6));
+    meter.goOnFrom(earlier.stats);
+    expect(meter.rise(stats(1_400, 7), used)).toMatchObject({ input: 400, cost: 2 });
+    meter.begin(stats(0, 0));
+    meter.goOnFrom(earlier.stats);
+    expect(meter.rise(stats(50, 1), used)).toMatchObject({ input: 50, cost: 1 });
+  });
 });
 
 describe("transcripts after a crash", () => {
@@ -178,10 +189,17 @@ describe("transcripts after a crash", () => {
 
   test("[PI13] the newest place counts, and a run without one has sent nothing", () => {
     expect(placeIn([])).toBeUndefined();
-    expect(placeIn([placeLine("a"), { type: "agent_settled" }, placeLine("b")])).toEqual({
-      after: "b",
+    const stats = { cost: 1 };
+    expect(
+      placeIn([
+        placeLine({ after: "a", stats: {} }),
+        { type: "agent_settled" },
+        placeLine({ after: "b", stats }),
+      ]),
+    ).toEqual({ after: "b", stats });
+    expect(placeIn([placeLine({ after: undefined, stats: {} })])).toMatchObject({
+      after: undefined,
     });
-    expect(placeIn([placeLine(undefined)])).toEqual({ after: undefined });
   });
 
   test("[PI13] a prompt is absent, taken or cannot be told from another's word", () => {
@@ -197,6 +215,15 @@ describe("transcripts after a crash", () => {
       how: "taken",
     });
     expect(foundIn([user("(a line)\n\ngo")], [], asked)).toMatchObject({ how: "taken" });
+  });
+
+  test("[PI13] what was said before the prompt is no answer to it", () => {
+    const early = entry({ role: "assistant", content: "mine", stopReason: "stop" });
+    const line = { type: "message_end", message: early.message };
+    const go = entry({ role: "user", content: "go", timestamp: 2 });
+    const asked = { prompt: "go", steers: [] };
+    for (const entries of [[early, go], [go]])
+      expect(foundIn(entries, [line], asked)).toMatchObject({ isAnswered: false, steps: [] });
   });
 
   test("[PI13] an answer that only the log has is the answer; steers that are not there are sent", () => {

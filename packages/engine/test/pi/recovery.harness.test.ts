@@ -1,7 +1,8 @@
 // What becomes of a prompt whose host was killed, at each moment that makes a difference.
 
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { once as happened } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Settlement } from "@lichen/wire";
 import { expect, onTestFinished, test } from "vitest";
@@ -29,7 +30,7 @@ async function afterKill({
         env: { PATH: process.env["PATH"] ?? "", HOME: folder },
         stdio: ["ignore", "inherit", "inherit"],
       });
-      const [, signal] = await once(host, "exit");
+      const [, signal] = await happened(host, "exit");
       if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
     },
   });
@@ -81,6 +82,32 @@ test("[PI13] an answer that the host never saw is the answer: the model is not a
   expect(settlement.usage).toMatchObject({ input: 10, output: 5 });
   expect(rig.provider.requests).toHaveLength(1);
   expect(await rig.data("message.assistant")).toHaveLength(1);
+});
+
+const broken: Step = { parts: [{ thinking: "hm" }, { breaks: "overloaded" }] };
+
+test("[PI12] what pi used before its host died is counted with its run, also what stands in no message", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when pi has answered",
+    script: [broken, "done", "next"],
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(rig.provider.requests).toHaveLength(2);
+  expect(settlement.usage).toMatchObject({ input: 20 });
+  expect((await rig.prompt("on")).usage).toMatchObject({ input: 10 });
+});
+
+test("[PI12] a turn that goes on after its host's death costs what both of its processes used", async () => {
+  const { settlement } = await afterKill({
+    at: "when a call has begun",
+    script: (request) => {
+      if (request.number === 1) return broken;
+      if (!hasNote(request)) return bash("sleep 300");
+      return request.number === 3 ? broken : "done";
+    },
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(settlement.usage).toMatchObject({ input: 40 });
 });
 
 test("[PI13] a call in hand is ended with its group, and its outcome is said to be unknown", async () => {
@@ -136,18 +163,35 @@ test("[PI13] an expanded template that was read is not sent again", async () => 
   expect(rig.provider.requests).toHaveLength(1);
 });
 
+/** It leaves a trace each time. */
+const once = `import { appendFileSync } from "node:fs";
+export default (pi) => pi.registerCommand("once", { handler: async () => appendFileSync("ran", "x") });`;
+
 test("[PI13] a command of an extension that may have run is not run again, and the settlement says so", async () => {
   const { rig, settlement } = await afterKill({
     at: "when a command is done",
     text: "/once",
-    extension: `import { appendFileSync } from "node:fs";
-      export default (pi) => pi.registerCommand("once", { handler: async () => appendFileSync("ran", "x") });`,
+    extension: once,
   });
   expect(settlement).toMatchObject({
     terminal: "outcome_unknown",
     diagnostic: expect.stringContaining("/once"),
   });
-  const { readFile } = await import("node:fs/promises");
+  expect(await readFile(join(rig.dir, "ran"), "utf8")).toBe("x");
+});
+
+test("[PI13] a command that steered and may have run is not run again, whatever the turn comes to", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when a command is done",
+    steer: "/once",
+    script: (request) => (hasNote(request) ? "done" : bash("sleep 300")),
+    extension: once,
+  });
+  expect(settlement).toMatchObject({
+    terminal: "outcome_unknown",
+    diagnostic: expect.stringContaining("/once"),
+  });
+  expect(await rig.data("message.assistant")).toMatchObject([{}, { content: [{ text: "done" }] }]);
   expect(await readFile(join(rig.dir, "ran"), "utf8")).toBe("x");
 });
 

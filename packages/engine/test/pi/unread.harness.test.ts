@@ -1,6 +1,6 @@
 // What joined a run of pi and was not read by then: it is said again, or its run does not complete.
 
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Rig, type RigOptions, startRig, untilAsked, untilShown } from "./rig.ts";
@@ -48,6 +48,33 @@ test("[PI24] a steer that pi's process took down unread is said to the next one,
   expect(texts(rig)).toEqual(["one", "first", "and two"]);
   expect(rig.provider.requests).toHaveLength(2);
   expect(await rig.data("message.assistant")).toHaveLength(2);
+});
+
+test("[PI24] a command that steered and was handled is not run again by the next process", async () => {
+  const rig = await rigFor({
+    extension:
+      dying
+        .replace(
+          "=> pi.on",
+          `=> {
+      pi.registerCommand("once", { handler: async () => appendFileSync("ran", "x") });
+      pi.on`,
+        )
+        .replace("existsSync", "appendFileSync, existsSync") + "}",
+    script: [{ parts: [{ text: "first" }, { gate: "go" }] }, "second"],
+  });
+  const commandId = await rig.send({ type: "prompt", text: "one" });
+  await untilShown(rig, ({ text }) => text === "first");
+  await rig.send({ type: "prompt", text: "/once", delivery: "steer" });
+  await rig.send({ type: "prompt", text: "and two", delivery: "steer" });
+  await untilJoined(rig, "and two");
+  const died = rig.until(({ kind }) => kind === "harness.stopped");
+  rig.provider.open("go");
+  await died;
+  await writeFile(join(rig.dir, "lived"), "");
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "completed", answer: "second" });
+  expect(await readFile(join(rig.dir, "ran"), "utf8")).toBe("x");
+  expect(texts(rig)).toEqual(["one", "first", "and two"]);
 });
 
 test("[PI24] a steer that was taken down by a restart is named, and its run does not complete", async () => {
