@@ -138,7 +138,7 @@ export class Conversations {
     const asked = wanted === undefined ? undefined : placeOf(wanted, places.home);
     let away: string | undefined;
     for (const transcript of found) {
-      const own = await firstOf(transcript.file, headBytes, directoryIn);
+      const own = await firstOf(transcript, headBytes, directoryIn);
       const dir = own ?? asked;
       if (dir === undefined) continue;
       if (!isHere(dir)) away ??= dir;
@@ -184,10 +184,11 @@ export class Conversations {
   }
 }
 
-async function summaryOf({ harness, file }: Transcript): Promise<Summary> {
-  const dir = await firstOf(file, headBytes, directoryIn);
+async function summaryOf(transcript: Transcript): Promise<Summary> {
+  const { harness } = transcript;
+  const dir = await firstOf(transcript, headBytes, directoryIn);
   const last = new Map<Turn["role"], string>();
-  for (const line of (await lastLines(file, tailBytes)).reverse()) {
+  for (const line of (await lastLines(transcript, tailBytes)).reverse()) {
     if (last.size === 2) break;
     const turn = turnOf(harness, line);
     if (turn && !last.has(turn.role)) last.set(turn.role, oneLine(turn.text, shownCharacters));

@@ -13,6 +13,8 @@ export interface Transcript {
   /** The harness's own id of the conversation. */
   readonly id: string;
   readonly file: string;
+  /** The folder that its harness keeps transcripts in. */
+  readonly root: string;
   /** In bytes, more than none. */
   readonly size: number;
   readonly modifiedMs: number;
@@ -42,19 +44,36 @@ export async function transcriptsOf(
   return found.sort((a, b) => b.modifiedMs - a.modifiedMs);
 }
 
+/** The folder that a harness keeps its transcripts in, with the user's own settings for it. */
+export function rootOf(harness: TranscriptHarness, { env, home }: Places): string {
+  if (harness === "claude") {
+    const config = named(env["CLAUDE_CONFIG_DIR"], home) ?? join(home, ".claude");
+    return join(config, "projects");
+  }
+  const agent = named(env["PI_CODING_AGENT_DIR"], home) ?? join(home, ".pi", "agent");
+  return named(env["PI_CODING_AGENT_SESSION_DIR"], home) ?? join(agent, "sessions");
+}
+
 async function ofHarness(
   harness: TranscriptHarness,
   places: Places,
   wanted?: string,
 ): Promise<Transcript[]> {
-  const folders = harness === "claude" ? await claudeFolders(places) : await piFolders(places);
-  const found = await Promise.all(folders.map((folder) => inFolder(harness, folder, wanted)));
+  const root = rootOf(harness, places);
+  // Those of pi lie there, or in a folder for each directory.
+  const folders = [...(harness === "pi" ? [root] : []), ...(await foldersIn(root))];
+  const found = await Promise.all(
+    folders.map((folder) => inFolder({ harness, root, folder }, wanted)),
+  );
   return found.flat();
 }
 
 async function inFolder(
-  harness: TranscriptHarness,
-  folder: string,
+  {
+    harness,
+    root,
+    folder,
+  }: { readonly harness: TranscriptHarness; readonly root: string; readonly folder: string },
   wanted: string | undefined,
 ): Promise<Transcript[]> {
   const names = await namesIn(folder);
@@ -65,7 +84,7 @@ async function inFolder(
       const file = join(folder, name);
       const stat = await lstat(file).catch(() => undefined);
       if (!stat?.isFile() || stat.size === 0) return [];
-      return [{ harness, id, file, size: stat.size, modifiedMs: stat.mtimeMs }];
+      return [{ harness, id, file, root, size: stat.size, modifiedMs: stat.mtimeMs }];
     }),
   );
   return found.flat();
@@ -78,18 +97,6 @@ function idIn(harness: TranscriptHarness, name: string): string | undefined {
   const id = harness === "claude" ? stem : stem.slice(stem.indexOf("_") + 1);
   if (harness === "claude" ? stem.startsWith("agent-") : !stem.includes("_")) return undefined;
   return isConversationId(harness, id) ? id : undefined;
-}
-
-async function claudeFolders({ env, home }: Places): Promise<string[]> {
-  const config = named(env["CLAUDE_CONFIG_DIR"], home) ?? join(home, ".claude");
-  return foldersIn(join(config, "projects"));
-}
-
-/** Its transcripts lie there, or in a folder for each directory. */
-async function piFolders({ env, home }: Places): Promise<string[]> {
-  const agent = named(env["PI_CODING_AGENT_DIR"], home) ?? join(home, ".pi", "agent");
-  const root = named(env["PI_CODING_AGENT_SESSION_DIR"], home) ?? join(agent, "sessions");
-  return [root, ...(await foldersIn(root))];
 }
 
 function named(place: string | undefined, home: string): string | undefined {

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { countIn } from "../conversations/count.ts";
 import { lastLines, newestTurns } from "../conversations/transcript-file.ts";
 import { transcriptHarnesses, type Turn, turnOf } from "../conversations/transcript.ts";
-import { transcriptsOf } from "../conversations/transcripts.ts";
+import { rootOf, transcriptsOf } from "../conversations/transcripts.ts";
 import { type DoorEnv, sessionRoute } from "../routes/route.ts";
 import type { Places } from "../harnesses/harness.ts";
 import type { MachineSessions } from "../sessions/machine-sessions.ts";
@@ -57,14 +57,14 @@ async function history(
     bytes: undefined,
   };
   if (file === undefined) return [];
-  const lines = await lastLines(file, readBytes, bytes);
+  const lines = await lastLines({ file, root: rootOf(harness, places) }, readBytes, bytes);
   const isWanted = ({ time }: Turn): boolean =>
     before === undefined || (time !== "" && Date.parse(time) < before);
   const turns = newestTurns(lines, (line) => turnOf(harness, line), limit, isWanted);
   return turns.map(({ time, role, text }) => ({ time, role, text }));
 }
 
-/** The transcript of the conversation that the session is in. */
+/** The transcript of the conversation that the session is in, as its harness names it: it may name anything. */
 async function fileOf(
   { harness, conversation }: Seat,
   places: Places,

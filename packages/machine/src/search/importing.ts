@@ -1,35 +1,42 @@
-// Brings what was said before into the index, in the background: one transcript after the other, in small pieces, and
+// Brings what was said before into the index, in the background: one transcript after the other, in small steps, and
 // from where it was when the machine went down.
 //
 //   AD30 A transcript is imported once, up to where it was when its session began to continue it.
+//   AD57 No step of it keeps the machine from anything else for long: one line, or what a few milliseconds come to.
 
 import type { Platform } from "@lichen/runtime";
-import { linesBetween } from "../conversations/transcript-file.ts";
-import { turnOf } from "../conversations/transcript.ts";
+import { type Line, linesBetween } from "../conversations/transcript-file.ts";
+import { type Turn, turnOf } from "../conversations/transcript.ts";
+import { rootOf } from "../conversations/transcripts.ts";
+import type { Places } from "../harnesses/harness.ts";
 import type { EarlierTurns, Open } from "./earlier.ts";
 
 /** Longer ones hold pictures and results of tools. */
 const longestLine = 4_194_304;
+const stepMs = 8;
+const stepUnits = 32_768;
 
 export class Importing {
   readonly #turns: EarlierTurns;
   readonly #platform: Pick<Platform, "soon" | "report">;
+  readonly #places: Places;
   readonly #gone = new Set<string>();
   #working: Promise<void> | undefined;
+  /** Something may be left that the work under way does not know of. */
+  #isAsked = false;
   #isClosed = false;
 
-  constructor(turns: EarlierTurns, platform: Pick<Platform, "soon" | "report">) {
+  constructor(turns: EarlierTurns, platform: Pick<Platform, "soon" | "report">, places: Places) {
     this.#turns = turns;
     this.#platform = platform;
+    this.#places = places;
   }
 
-  /** Imports what is left, where it is not at that already. */
+  /** Imports what is left. */
   start(): void {
-    this.#working ??= this.#work()
-      .catch((error: unknown) => this.#platform.report(error))
-      .finally(() => {
-        this.#working = undefined;
-      });
+    if (this.#isClosed) return;
+    this.#isAsked = true;
+    this.#working ??= this.#pause().then(() => this.#workWhileAsked());
   }
 
   /** Forgets what an agent that is gone had. */
@@ -48,6 +55,18 @@ export class Importing {
     await this.done();
   }
 
+  async #workWhileAsked(): Promise<void> {
+    while (this.#isAsked && !this.#isClosed) {
+      this.#isAsked = false;
+      try {
+        await this.#work();
+      } catch (error) {
+        this.#platform.report(error);
+      }
+    }
+    this.#working = undefined;
+  }
+
   async #work(): Promise<void> {
     for (;;) {
       for (const agent of this.#gone) {
@@ -64,17 +83,47 @@ export class Importing {
   async #import({ agent, harness, file, bytes, done }: Open): Promise<void> {
     const isOver = (): boolean => this.#isClosed || this.#gone.has(agent);
     const span = { from: done, to: bytes, longest: longestLine };
-    for await (const { lines, next } of linesBetween(file, span)) {
-      const turns = lines.flatMap((line) => turnOf(harness, line) ?? []);
-      if (isOver()) return;
-      this.#turns.add(agent, turns, next);
-      await this.#pause();
-    }
+    const root = rootOf(harness, this.#places);
+    for await (const lines of linesBetween({ file, root }, span))
+      for (const { turns, next } of stepsOf(lines, (line) => turnOf(harness, line))) {
+        if (isOver()) return;
+        this.#turns.add(agent, turns, next);
+        await this.#pause();
+        if (isOver()) return;
+      }
     // What is left is torn, or the file is shorter than it was.
     if (!isOver()) this.#turns.add(agent, [], bytes);
   }
 
   #pause(): Promise<void> {
     return new Promise((resolve) => this.#platform.soon(resolve));
+  }
+}
+
+interface Step {
+  readonly turns: readonly Turn[];
+  /** Where what comes after them begins. */
+  readonly next: number;
+}
+
+/** The turns of lines, as many at once as a step may take. */
+function* stepsOf(
+  lines: readonly Line[],
+  read: (line: string) => Turn | undefined,
+): Generator<Step> {
+  let turns: Turn[] = [];
+  let units = 0;
+  let began = performance.now();
+  for (const [index, { text, next }] of lines.entries()) {
+    const turn = read(text);
+    if (turn) turns.push(turn);
+    units += turn?.text.length ?? 0;
+    const isLast = index === lines.length - 1;
+    const isLong = (lines[index + 1]?.text.length ?? 0) > stepUnits;
+    if (!isLast && !isLong && units < stepUnits && performance.now() - began < stepMs) continue;
+    yield { turns, next };
+    turns = [];
+    units = 0;
+    began = performance.now();
   }
 }

@@ -1,9 +1,23 @@
 // History and search: what was said in a session's conversation, in its log and before it.
 
-import { appendFileSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { Draft } from "@lichen/runtime";
 import { expect, test } from "vitest";
+import { type MachineDb, openMachineDb } from "../../src/machine-db.ts";
+import { EarlierTurns } from "../../src/search/earlier.ts";
+import { Importing } from "../../src/search/importing.ts";
 import { Rig } from "../rig.ts";
 import { assistantLine, scriptedHarness } from "../scripted.ts";
 import {
@@ -46,6 +60,22 @@ async function history(rig: Rig, name: string, query = ""): Promise<unknown[]> {
   const { status, body } = await rig.tell(`/v1/sessions/${name}/history${query}`);
   if (status !== 200) throw new Error(JSON.stringify(body));
   return (body as { history: unknown[] }).history;
+}
+
+const countUnits = "select coalesce(sum(length(text)), 0) as units from earlier_turn";
+
+/** The machine's derived tables, in a home of their own. */
+async function openDb(): Promise<MachineDb & AsyncDisposable & { readonly home: string }> {
+  const home = mkdtempSync(join(tmpdir(), "lichen-import-"));
+  const file = await openMachineDb(home);
+  return {
+    ...file,
+    home,
+    [Symbol.asyncDispose]: async () => {
+      await file.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
 }
 
 function says(text: string): Draft[] {
@@ -140,6 +170,68 @@ test("[AD30] an earlier transcript is imported once, as it was, and goes on wher
   expect(third.reports).toEqual([]);
 });
 
+test("[AD30] a transcript that is to be imported while another is, or just was, is imported too", async () => {
+  await using file = await openDb();
+  const turns = new EarlierTurns(file);
+  const begin = (name: string): void => {
+    const lines = [said(`word of ${name}`, 1)];
+    const path = claudeTranscript({ home: file.home, id: name, lines });
+    turns.begin(name, { harness: "claude", file: path, bytes: statSync(path).size });
+  };
+  let atLast: (() => Promise<void>) | undefined;
+  const soon = (wake: () => void): void =>
+    void setImmediate(() => {
+      wake();
+      // Nothing is left to import: from here on it comes to its end.
+      if (turns.open().length > 0) return;
+      void atLast?.();
+      atLast = undefined;
+    });
+  const importing = new Importing(turns, { soon, report: String }, { env: {}, home: file.home });
+  for (let ticks = 0; ticks < 40; ticks++) {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    atLast = async () => {
+      for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+      begin(`second${ticks}`);
+      importing.start();
+      resolve();
+    };
+    begin(`first${ticks}`);
+    importing.start();
+    await isLate;
+    await importing.done();
+    expect(turns.search(`second${ticks}`, "word of", 9), `${ticks} ticks`).toHaveLength(1);
+  }
+  await importing.close();
+});
+
+test("[AD57] an import takes a breath after every step, which is one long line or a few short ones", async () => {
+  await using file = await openDb();
+  const turns = new EarlierTurns(file);
+  const units = (): number => Number(file.db.prepare(countUnits).get()?.["units"]);
+  const steps: number[] = [];
+  let before = 0;
+  const soon = (wake: () => void): void => {
+    const now = units();
+    if (now > before) steps.push(now - before);
+    before = now;
+    setImmediate(wake);
+  };
+  const importing = new Importing(turns, { soon, report: String }, { env: {}, home: file.home });
+  const long = "long ".repeat(40_000);
+  const lines = Array.from({ length: 400 }, (_, n) =>
+    said(n % 50 === 9 ? long : "x".repeat(999), n),
+  );
+  const path = claudeTranscript({ home: file.home, id: "c", lines });
+  turns.begin("a", { harness: "claude", file: path, bytes: statSync(path).size });
+  importing.start();
+  await importing.done();
+  expect(steps.reduce((sum, step) => sum + step)).toBe(8 * long.length + 392 * 999);
+  expect(steps.filter((step) => step === long.length)).toHaveLength(8);
+  expect(Math.max(...steps.filter((step) => step !== long.length))).toBeLessThan(34_000);
+  await importing.close();
+});
+
 test("[AD31] a search costs what it finds: a huge earlier conversation is asked by its index", async () => {
   await using rig = await Rig.open();
   const lines = Array.from({ length: 5_000 }, (_, n) => said(`number ${n} of many words`, n));
@@ -187,4 +279,35 @@ test("[AD25] history of pi is read from its own transcript, of the last 4 MiB at
   expect(texts.at(-1)).toEqual({ time: timeOf(3), role: "user", text: "near" });
   expect(texts.some(({ text }) => text === "far away")).toBe(false);
   expect(await untilFound(rig, "a", "far away")).toHaveLength(1);
+});
+
+test("[AD56] history is read of nothing but a transcript of the harness's own, whatever the harness names and wherever links lead", async () => {
+  await using rig = await Rig.open({ harnesses: [scriptedHarness({ name: "pi", title: "pi" })] });
+  const lines = [piSaid("user", "a secret", 1)];
+  const own = piTranscript({ home: rig.home, id: "own", lines });
+  const root = dirname(dirname(own));
+  const elsewhere = join(rig.root, "elsewhere");
+  mkdirSync(elsewhere);
+  const outside = join(elsewhere, "2026_outside.jsonl");
+  writeFileSync(outside, lines.join("\n"));
+  writeFileSync(join(root, "token"), lines.join("\n"));
+  symlinkSync(outside, join(root, "2026_link.jsonl"));
+  symlinkSync(elsewhere, join(root, "--linked--"));
+  execFileSync("mkfifo", [join(root, "2026_pipe.jsonl")]);
+  const said = async (name: string, file: string): Promise<unknown[]> => {
+    await rig.make(name, { harness: "pi" });
+    await rig.machine.sessions.get(name).adopt({ id: "c", file });
+    return history(rig, name);
+  };
+  expect(await said("own", own)).toHaveLength(1);
+  const closed = [
+    ...[outside, "/etc/passwd", join(root, "token"), join(root, "2026_link.jsonl")],
+    ...[join(root, "--linked--", "2026_outside.jsonl"), join(root, "2026_pipe.jsonl")],
+    ...[`${root}/../../../../elsewhere/2026_outside.jsonl`, root, join(root, "none.jsonl")],
+  ];
+  for (const [n, file] of closed.entries()) expect(await said(`s${n}`, file), file).toEqual([]);
+  // The folder of all transcripts may be a link: that is its owner's own way.
+  renameSync(root, join(rig.root, "moved"));
+  symlinkSync(join(rig.root, "moved"), root);
+  expect(await history(rig, "own")).toHaveLength(1);
 });
