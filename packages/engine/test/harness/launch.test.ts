@@ -5,9 +5,9 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Json } from "@lichen/wire";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { endGroup } from "../../src/harness/host/end-group.ts";
+import { endGroup, membersOf } from "../../src/harness/host/end-group.ts";
 import { processHost } from "../../src/harness/host/launch.ts";
-import { isMarked, processes, processInfo } from "../../src/harness/host/processes.ts";
+import { isMarked, processes, processInfo, toldByPs } from "../../src/harness/host/processes.ts";
 import type { HarnessProcess, LaunchRequest } from "../../src/harness/process.ts";
 import { turns, until } from "../../../runtime/test/clock.ts";
 import { StandIn } from "./stand-in.ts";
@@ -109,6 +109,43 @@ test("[HK3] ending a group ends also what has left it, by the mark in its enviro
   expect((await processes()).filter(({ pid }) => isMarked(pid, mark()))).toEqual([]);
 });
 
+test("[HK3] where no mark can be read, what left the group is known by who began it", async () => {
+  const { launched, lines } = launch("env -i setsid sleep 600 & echo $!; read -r line");
+  const harness = await launched;
+  await told(lines, 1);
+  const left = lines[0] as number;
+  await until(async () => (await processInfo(left))?.group === left, "a group of its own");
+  expect(membersOf(await processes(), harness.group, mark()).map(({ pid }) => pid)).toContain(left);
+  await endGroup(harness.group, mark());
+  expect(await isRunning(left)).toBe(false);
+  await harness.ended;
+});
+
+test("[HK3] a leader of another start is no leader of ours, nor are its children", () => {
+  const group = { group: 10, startedAt: "then", boot: "" };
+  const one = (pid: number, parent: number, startedAt: string, of = pid) => ({
+    ...{ pid, parent, startedAt, group: of },
+    isDead: false,
+  });
+  const left = [one(11, 10, "later", 10), one(12, 11, "later"), one(13, 1, "later")];
+  const pids = (startedAt: string) =>
+    membersOf([one(10, 1, startedAt), ...left], group, "no-mark").map(({ pid }) => pid);
+  expect(pids("then")).toEqual([10, 11, 12]);
+  expect(pids("later")).toEqual([]);
+});
+
+test("[HK2] where there is no /proc, `ps` tells who a process is, the same in every language and zone", async () => {
+  const { launched } = launch("read -r line");
+  const harness = await launched;
+  const { group: pid } = harness.group;
+  const [told] = await toldByPs(["-p", String(pid)]);
+  expect(told).toMatchObject({ pid, parent: process.pid, group: pid, isDead: false });
+  expect(told?.startedAt).toMatch(/^[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \d{4}$/);
+  expect((await toldByPs(["-A"])).map((it) => it.pid)).toContain(pid);
+  await harness.kill();
+  expect(await toldByPs(["-p", String(pid)])).toEqual([]);
+});
+
 test("[HK7] the harness has exactly the environment that was named, and its mark", async () => {
   const { launched, lines } = launch(
     "env | grep -v '^_=\\|^PWD=\\|^SHLVL=\\|^OLDPWD=' > seen; echo 1",
@@ -190,7 +227,9 @@ test("[HK16] what a harness writes is read no faster than it is taken in, and no
   const script = `i=0; while [ $i -lt 400 ]; do echo "\\"$TEXT\\""; i=$((i+1)); done; touch done; read -r line`;
   const { launched } = launch(script, {
     env: { PATH: process.env["PATH"] ?? "", TEXT: line },
-    line: (value) => (bytes += String(value).length),
+    line: (value) => {
+      if (typeof value === "string") bytes += value.length;
+    },
     taken: () => {
       asked.resolve();
       return gate.promise;

@@ -129,8 +129,11 @@ class LaunchedProcess implements HarnessProcess {
   }
 
   async kill(): Promise<void> {
-    const { pid } = this.#child;
-    if (pid !== undefined && this.#isAlive()) killGroup(pid);
+    if (this.#isAlive()) {
+      // Where nothing carries a mark, what has left the group is known by who began it, as long as that lives.
+      if (process.platform !== "linux") await this.#endGroup();
+      if (this.#isAlive()) killGroup(this.#child.pid!);
+    }
     await this.ended;
   }
 
@@ -178,7 +181,9 @@ class LaunchedProcess implements HarnessProcess {
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, longestRestMs);
     const taken = this.#lines.handedOn().then(() => this.#request.taken?.());
-    await Promise.race([taken, late.promise]).catch(this.#request.report);
+    await Promise.race([taken, late.promise]).catch((error: unknown) =>
+      this.#request.report(error),
+    );
     clearTimeout(timer);
     this.#ahead = 0;
     this.#rests = false;
@@ -194,15 +199,19 @@ class LaunchedProcess implements HarnessProcess {
     this.#isOver = true;
     child.stdout.resume();
     killGroup(child.pid!);
-    await endGroup(this.group, this.#request.mark).catch((error: unknown) =>
-      this.#request.report(error),
-    );
+    await this.#endGroup();
     await closedWithin([child.stdout, child.stderr], lastWordsMs);
     child.stdout.destroy();
     child.stderr.destroy();
     child.stdin.destroy();
     await this.#lines.end();
     return ending;
+  }
+
+  async #endGroup(): Promise<void> {
+    await endGroup(this.group, this.#request.mark).catch((error: unknown) =>
+      this.#request.report(error),
+    );
   }
 
   #hear(chunk: Buffer): void {

@@ -1,12 +1,18 @@
 // Which processes run now, told apart from later ones of the same number: by when they started and by the boot.
 //
-// Linux tells in /proc; elsewhere `ps` has to do, which knows groups and start times but no environment.
+// Linux tells in /proc. Elsewhere (macOS) `ps` has to do, which knows groups, parents and start times but no environment:
+// there nobody can be found by the mark, so that a process which has left its group, and whose parent has ended, is lost.
 
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 
 const execute = promisify(execFile);
+/** The system's own programs, which tell a time the same way to every host, whatever its language and zone. */
+const plainly = {
+  env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" },
+  maxBuffer: 16 * 1024 * 1024,
+};
 
 /** Names the variable by which all processes of a harness are known, wherever they have gone to. */
 export const harnessMark = "LICHEN_HARNESS";
@@ -24,12 +30,12 @@ export interface ProcessInfo {
 /** One process, or nothing where it is gone. */
 export async function processInfo(pid: number): Promise<ProcessInfo | undefined> {
   if (process.platform === "linux") return statOf(pid);
-  return (await listed(["-p", String(pid)]))[0];
+  return (await toldByPs(["-p", String(pid)]))[0];
 }
 
 /** All processes of this computer that may be seen. */
 export async function processes(): Promise<ProcessInfo[]> {
-  if (process.platform !== "linux") return listed(["-A"]);
+  if (process.platform !== "linux") return toldByPs(["-A"]);
   return readdirSync("/proc").flatMap((name) => statOf(Number(name)) ?? []);
 }
 
@@ -50,8 +56,9 @@ export function isMarked(pid: number, mark: string): boolean {
 export async function bootId(): Promise<string> {
   if (process.platform === "linux")
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  const { stdout } = await execute("sysctl", ["-n", "kern.boottime"]);
-  return /sec = (\d+)/.exec(stdout)?.[1] ?? stdout.trim();
+  // When the computer booted is of no use: that changes whenever its clock is set.
+  const { stdout } = await execute("sysctl", ["-n", "kern.bootsessionuuid"], plainly);
+  return stdout.trim();
 }
 
 /** The same at once, where `/proc` tells; nothing elsewhere. */
@@ -80,13 +87,19 @@ function throwUnread(error: unknown): void {
   if (code === "EMFILE" || code === "ENFILE" || code === "ENOMEM") throw error;
 }
 
-async function listed(which: readonly string[]): Promise<ProcessInfo[]> {
-  const columns = ["-o", "pid=,ppid=,pgid=,stat=,lstart="];
-  const { stdout } = await execute("ps", [...which, ...columns]).catch((error: unknown) => {
-    // `ps` fails with 1 where no process matches; that it could not run says nothing of processes.
-    if (error instanceof Error && "code" in error && error.code === 1) return { stdout: "" };
-    throw error;
-  });
+/**
+ * Each column is an option of its own: elsewhere than on Linux all that follows on a `=` is the heading.
+ * @internal Exported for its tests.
+ */
+export async function toldByPs(which: readonly string[]): Promise<ProcessInfo[]> {
+  const columns = ["pid=", "ppid=", "pgid=", "stat=", "lstart="].flatMap((name) => ["-o", name]);
+  const { stdout } = await execute("ps", [...which, ...columns], plainly).catch(
+    (error: unknown) => {
+      // `ps` fails with 1 where no process matches; that it could not run says nothing of processes.
+      if (error instanceof Error && "code" in error && error.code === 1) return { stdout: "" };
+      throw error;
+    },
+  );
   return stdout.split("\n").flatMap((line) => {
     const [pid, parent, group, state = "", ...started] = line.trim().split(/\s+/);
     if (started.length === 0) return [];
