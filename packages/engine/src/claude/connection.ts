@@ -11,14 +11,9 @@ import { isUnwritable } from "../harness/stopping.ts";
 import { type Gone, type HarnessStart, Supervisor } from "../harness/supervisor.ts";
 import { ClaudeRun, type Refusal, type RunHouse } from "./claude-run.ts";
 import { Control } from "./control.ts";
+import { Cost } from "./cost.ts";
 import { type Greeting, greetingOf, modelOf, noGreeting } from "./greeting.ts";
-import {
-  type ClaudeLine,
-  type DurableLine,
-  type PermissionRequest,
-  readLine,
-  type TurnResult,
-} from "./line.ts";
+import { type ClaudeLine, type DurableLine, type PermissionRequest, readLine } from "./line.ts";
 import { argumentsOf, unknownLine } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
 import { lineDraft, Turn } from "./turn.ts";
@@ -47,8 +42,7 @@ export class ClaudeConnection implements Connection {
   #model = "default";
   #isTrusted = false;
   #isLost = false;
-  /** The highest running total of costs that was seen; none where an earlier process had it. */
-  #costMark: number | undefined;
+  readonly #cost = new Cost();
 
   constructor(
     session: EngineSession,
@@ -109,7 +103,7 @@ export class ClaudeConnection implements Connection {
       isTrusted: () => this.#isTrusted,
       after: (ms, wake) => this.#options.clock.after(ms, wake),
       report: this.#options.report,
-      costOf: (result) => this.#costOf(result),
+      costOf: (result) => this.#cost.riseTo(result),
     });
     this.#turn = turn;
     try {
@@ -210,7 +204,7 @@ export class ClaudeConnection implements Connection {
     this.#isInTurn = false;
     this.#isLost = false;
     this.#left = [];
-    this.#costMark = isNew ? 0 : undefined;
+    this.#cost.begin(isNew);
     const args = argumentsOf({ autoApprove, conversation, isNew });
     return this.#place.isRoot ? { args, env: { IS_SANDBOX: "1" } } : { args };
   }
@@ -220,9 +214,21 @@ export class ClaudeConnection implements Connection {
     process.onStderr((line) => {
       if (line.includes("No conversation found")) this.#isLost = true;
     });
-    this.#greeting = greetingOf(await this.#control.ask(process, { subtype: "initialize" }));
+    const [greeting] = await Promise.all([
+      this.#control.ask(process, { subtype: "initialize" }),
+      this.#cost.isKnown ? undefined : this.#learnCost(process),
+    ]);
+    this.#greeting = greetingOf(greeting);
     const { autoApprove } = this.#options.settings();
     if (this.#skips.does && !autoApprove) await this.#setMode(process, false);
+  }
+
+  async #learnCost(process: HarnessProcess): Promise<void> {
+    try {
+      this.#cost.told(await this.#control.ask(process, { subtype: "get_session_cost" }));
+    } catch {
+      // One that is gone fails its greeting; one that does not know the question has its own way to count.
+    }
   }
 
   async #setMode(process: HarnessProcess, skips: boolean): Promise<void> {
@@ -328,13 +334,6 @@ export class ClaudeConnection implements Connection {
       if (this.#turn?.run.signal.aborted) break;
     }
     this.#turn?.gone(gone);
-  }
-
-  #costOf({ totalCost }: TurnResult): number | undefined {
-    if (totalCost === undefined) return undefined;
-    const mark = this.#costMark;
-    this.#costMark = Math.max(mark ?? 0, totalCost);
-    return mark === undefined ? undefined : Math.max(0, totalCost - mark);
   }
 }
 

@@ -66,7 +66,8 @@ test("[CC21] killed in the model's answer, the turn goes on in the same conversa
     "The whole zebra.",
   ]);
   await provider.reached("never");
-  await until(() => existsSync(join(folder, "home/.claude/projects")), "a transcript");
+  const written = async () => (await transcripts(folder)).includes("do the zebra task");
+  await until(written, "its transcript");
   const { settled, rig: after } = await reopened(host);
   expect(settled).toMatchObject({ terminal: "completed", answer: "The whole zebra." });
   expect(times(given(), "do the zebra task")).toBe(1);
@@ -221,6 +222,19 @@ test("[CC6] a host that closes leaves its run to the next, which goes on with it
   expect(rig.reported).toEqual([]);
 });
 
+test("[CC38] what a turn costs is counted from the first on, also in a process that goes on with a conversation", async () => {
+  const usage = { input: 100, output: 1_000 };
+  const script = ["One.", "Two.", "Three."].map((text) => ({ parts: [{ text }], usage }));
+  provider = await startScriptedProvider({ script });
+  rig = await Rig.start({ folder, provider });
+  const costs = [(await rig.prompt("first")).usage.cost];
+  await rig.reopen();
+  costs.push((await rig.prompt("second")).usage.cost, (await rig.prompt("third")).usage.cost);
+  const [first = 0] = costs;
+  expect(first).toBeGreaterThan(0);
+  expect(costs.map((cost) => cost?.toFixed(6))).toEqual(costs.map(() => first.toFixed(6)));
+});
+
 test("[CC23] a conversation goes on by its id in another process, and a new one begins without its past", async () => {
   provider = await startScriptedProvider({ script: ["One zebra.", "Two zebras.", "No zebra."] });
   rig = await Rig.start({ folder, provider });
@@ -239,6 +253,7 @@ test("[CC23] a conversation goes on by its id in another process, and a new one 
 
 async function transcripts(of: string): Promise<string> {
   const projects = join(of, "home/.claude/projects");
+  if (!existsSync(projects)) return "";
   const files = await readdir(projects, { recursive: true });
   const whole = files.filter((file) => file.endsWith(".jsonl"));
   const texts = await Promise.all(whole.map((file) => readFile(join(projects, file), "utf8")));

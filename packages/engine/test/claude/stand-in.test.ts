@@ -181,6 +181,23 @@ test("[CC1] the cost of a run is what the running total rose by above its highes
   expect(costs).toEqual([0.5, 0.5, 0, 0.5]);
 });
 
+test("[CC38] a process that resumes says from where it counts: the past is not charged, the present is", async () => {
+  for (const [carried, cost] of [
+    ["0", 0.5],
+    ["1234.5", 0.5],
+    [undefined, undefined],
+  ] as const) {
+    const env = { KEEPS: "1", ...(carried === undefined ? {} : { CARRIED: carried }) };
+    const it = await start({ env });
+    await it.prompt("one");
+    await it.engine.restart();
+    expect((await it.prompt("two")).usage.cost, carried).toBe(cost);
+    expect((await it.prompt("three")).usage.cost, carried).toBe(0.5);
+    await it.close();
+    rig = undefined;
+  }
+});
+
 test("[CC16] heartbeats and reports of limits while it is idle are no work", async () => {
   const it = await start();
   await it.prompt("wake");

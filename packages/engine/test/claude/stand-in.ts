@@ -1,6 +1,8 @@
 // Stands in for Claude Code where the real one cannot be made to do what a test needs: `node stand-in.ts ARGUMENTS`. What
 // it does is said by the message. It speaks the same lines; its arguments come back in `system/init`.
 
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const args = process.argv.slice(2);
@@ -9,7 +11,8 @@ const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 let heard: (line: Line) => void = () => {};
 let greeting: string | undefined;
 let isDeaf = false;
-let cost = 0;
+const carried = args.includes("--resume") ? Number(process.env["CARRIED"] ?? 0) : 0;
+let cost = carried;
 
 interface Line {
   readonly type: string;
@@ -42,8 +45,16 @@ function asks(id: string) {
   say({ type: "control_request", request_id: id, request });
 }
 
+/** As a transcript, so that the conversation is gone on with. */
+function keep(line: object) {
+  const folder = join(process.env["CLAUDE_CONFIG_DIR"] ?? "", "projects/stand-in");
+  mkdirSync(folder, { recursive: true });
+  appendFileSync(join(folder, `${conversation}.jsonl`), `${JSON.stringify(line)}\n`);
+}
+
 async function turn({ uuid, message }: Line) {
   const text = message?.content ?? "";
+  if (process.env["KEEPS"]) keep({ type: "user", uuid, message });
   say({ type: "system", subtype: "init", session_id: conversation, args });
   say({ type: "user", uuid, isReplay: true, message: { role: "user", content: text } });
   switch (text) {
@@ -131,5 +142,12 @@ createInterface({ input: process.stdin }).on("line", (text) => {
     });
   }
   if (isDeaf) return;
+  if (request?.subtype === "get_session_cost" && process.env["CARRIED"] !== undefined) {
+    const response = { text: `Total cost:            $${carried.toFixed(4)}\nUsage: 0 input` };
+    return say({
+      type: "control_response",
+      response: { subtype: "success", request_id: id, response },
+    });
+  }
   say({ type: "control_response", response: { subtype: "success", request_id: id, response: {} } });
 });
