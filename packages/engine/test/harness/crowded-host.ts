@@ -1,10 +1,11 @@
 // A host with hardly any file handle left, for tests: `node crowded-host.ts FOLDER`. With 0 to 40 of them to spare it
-// starts a harness and a terminal, and says as JSON what became of each; then it frees them all and does it once more.
+// starts a harness and a terminal and reads a long line, and says as JSON what became of each; then it frees them all and does it once more.
 
 import { closeSync, openSync } from "node:fs";
 import { AgentFiles } from "../../src/acp/host/files.ts";
 import { Terminals } from "../../src/acp/host/terminals.ts";
 import { processHost } from "../../src/harness/host/launch.ts";
+import { Lines } from "../../src/harness/host/lines.ts";
 
 const [folder = ""] = process.argv.slice(2);
 const env = { PATH: process.env["PATH"] ?? "" };
@@ -41,19 +42,32 @@ async function terminal(): Promise<string> {
   return "began";
 }
 
+async function longLine(): Promise<string> {
+  const heard: string[] = [];
+  const lines = new Lines({
+    line: (value) => heard.push(typeof value),
+    noise: (text) => heard.push(text),
+    refused: (reason) => heard.push(reason),
+  });
+  lines.push(Buffer.from(`${JSON.stringify("x".repeat(1_000_000))}\n`));
+  await lines.end();
+  return heard.join();
+}
+
 const refusal = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
 // What is loaded late is loaded now.
 await harness();
 await terminal();
-const answers: { spare: number; harness: string; terminal: string }[] = [];
+await longLine();
+const answers: object[] = [];
 for (let spare = 0; spare <= 40; spare += spare < 12 ? 1 : 7) {
   fill();
   free(spare);
   const [one, other] = [await harness().catch(refusal), await terminal().catch(refusal)];
-  answers.push({ spare, harness: one, terminal: other });
+  answers.push({ spare, harness: one, terminal: other, line: await longLine() });
   free(held.length);
 }
-const last = { spare: -1, harness: await harness(), terminal: await terminal() };
+const last = { harness: await harness(), terminal: await terminal(), line: await longLine() };
 console.log(JSON.stringify([...answers, last]));

@@ -22,6 +22,13 @@ export interface LineHandler {
   refused(reason: string): void;
 }
 
+interface Answer {
+  readonly value?: Json;
+  readonly isJson: boolean;
+}
+
+const lostThread = "the thread that reads it ended";
+
 /** What stands in the order of the lines: a value, or the thread's answer that is still to come. */
 interface Slot {
   isDone: boolean;
@@ -32,12 +39,14 @@ export class Lines {
   readonly #handler: LineHandler;
   #parts: Buffer[] = [];
   #length = 0;
-  #skips = false;
+  /** Why the line in hand is left out, where it is. */
+  #whyLeftOut: string | undefined;
   /** The thread has what came of the line so far. */
   #isLarge = false;
   readonly #slots: Slot[] = [];
   #worker: Worker | undefined;
-  readonly #asked: ((answer: { value?: Json; isJson: boolean }) => void)[] = [];
+  /** Told the thread's answers, or that there is none. */
+  readonly #asked: ((answer?: Answer) => void)[] = [];
   #idle: NodeJS.Timeout | undefined;
   #drained: (() => void)[] = [];
 
@@ -70,12 +79,12 @@ export class Lines {
   }
 
   #keep(part: Buffer): void {
-    if (part.length === 0 || this.#skips) {
+    if (part.length === 0 || this.#whyLeftOut !== undefined) {
       this.#length += part.length;
       return;
     }
     this.#length += part.length;
-    if (this.#length > longestLine) this.#skip();
+    if (this.#length > longestLine) this.#leaveOut(`at most ${longestLine} are read`);
     else if (this.#isLarge) this.#hand(part);
     else {
       this.#parts.push(part);
@@ -83,14 +92,20 @@ export class Lines {
     }
   }
 
-  #skip(): void {
-    this.#skips = true;
+  #leaveOut(why: string): void {
+    this.#whyLeftOut = why;
     this.#parts = [];
-    if (this.#isLarge) this.#thread().postMessage("drop");
+    if (this.#isLarge) this.#worker?.postMessage("drop");
+    this.#isLarge = false;
   }
 
   /** The line is read in the thread, which gets it as it comes: to copy all of it at once would take its time here. */
   #enlarge(): void {
+    try {
+      this.#thread();
+    } catch {
+      return this.#leaveOut("there is no room for a thread that reads it");
+    }
     this.#isLarge = true;
     for (const part of this.#parts) this.#hand(part);
     this.#parts = [];
@@ -102,17 +117,20 @@ export class Lines {
   }
 
   #close(): void {
-    const [parts, length, skips, isLarge] = [this.#parts, this.#length, this.#skips, this.#isLarge];
+    const [parts, length, why, isLarge] = [
+      this.#parts,
+      this.#length,
+      this.#whyLeftOut,
+      this.#isLarge,
+    ];
     this.#parts = [];
     this.#length = 0;
-    this.#skips = false;
+    this.#whyLeftOut = undefined;
     this.#isLarge = false;
     if (length === 0) return;
-    if (skips)
+    if (why !== undefined)
       return this.#put(() =>
-        this.#handler.refused(
-          `A line of ${length} bytes was left out: at most ${longestLine} are read.`,
-        ),
+        this.#handler.refused(`A line of ${length} bytes was left out: ${why}.`),
       );
     if (isLarge) this.#readLarge();
     else this.#read(Buffer.concat(parts, length).toString("utf8"));
@@ -132,8 +150,11 @@ export class Lines {
   #readLarge(): void {
     const slot: Slot = { isDone: false, deliver: () => {} };
     this.#slots.push(slot);
-    this.#asked.push(({ value, isJson }) => {
-      if (isJson) slot.deliver = () => this.#handler.line(value ?? null);
+    this.#asked.push((answer) => {
+      const { value, isJson } = answer ?? { isJson: false };
+      if (!answer)
+        slot.deliver = () => this.#handler.refused(`A long line was left out: ${lostThread}.`);
+      else if (isJson) slot.deliver = () => this.#handler.line(value ?? null);
       else slot.deliver = () => this.#handler.noise?.("a long line that is not JSON");
       slot.isDone = true;
       this.#drain();
@@ -150,14 +171,15 @@ export class Lines {
       env: {},
       execArgv: [],
     });
-    worker.on("message", (answer: { value?: Json; isJson: boolean }) => {
+    worker.on("message", (answer: Answer) => {
       this.#asked.shift()?.(answer);
       if (this.#asked.length === 0) this.#rest();
     });
-    // Out of memory, at most: what it had in hand is lost, and said so.
+    // No memory, or no room to begin: what it had in hand is lost, and said so.
     worker.on("error", () => {
-      this.#worker = undefined;
-      for (const answer of this.#asked.splice(0)) answer({ isJson: false });
+      if (this.#worker === worker) this.#worker = undefined;
+      if (this.#isLarge) this.#leaveOut(lostThread);
+      for (const answered of this.#asked.splice(0)) answered();
     });
     return (this.#worker = worker);
   }
