@@ -7,13 +7,11 @@ import { Fault } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { type FolderTalk, folderTalks } from "../machine/folder-talks.ts";
 import { keptFolders } from "../machine/kept-folders.ts";
-import { findMachine, type MachineSession } from "../machine/reach-machine.ts";
+import { findMachine } from "../machine/reach-machine.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName } from "../typed.ts";
 import { type Check, note, ok } from "./check.ts";
-
-/** A session that works and says nothing for this long may be stuck. */
-const quietMs = 15 * 60_000;
+import { checkSession, checkWaiting } from "./session.ts";
 
 /** Which coding agents are here. None starts. */
 export function checkHarnesses(): Check[] {
@@ -77,33 +75,4 @@ function checkFolders(stateDir: string, talks: readonly FolderTalk[]): Check[] {
         `what \`${commandName()} up\` says at its start tells why; \`${commandName()} up --without ${id}\` lets it go`,
       ),
     );
-}
-
-function checkWaiting({ name, pending }: Pick<MachineSession, "name" | "pending">, place: string) {
-  if (pending === 0) return [];
-  return [
-    note(
-      `session ${name}`,
-      `it waits for ${pending === 1 ? "an answer" : `${pending} answers`}`,
-      `\`${commandName()} approve${place}\``,
-    ),
-  ];
-}
-
-/** What is to be known of a coding agent's session at a time. */
-export function checkSession(it: MachineSession, place: string, nowMs: number): Check[] {
-  const name = `session ${it.name}`;
-  const found: Check[] = [];
-  if (it.missing !== undefined) found.push(note(name, "it cannot start", it.missing));
-  found.push(...checkWaiting(it, place));
-  const quiet = nowMs - Date.parse(it.last_time);
-  if (it.state === "working" && quiet > quietMs)
-    found.push(
-      note(
-        name,
-        `it has worked for ${Math.floor(quiet / 60_000)} minutes without a word`,
-        `look with \`${commandName()} log ${it.name}${place}\`; \`${commandName()} restart ${it.name}${place}\` ends the turn in hand`,
-      ),
-    );
-  return found;
 }

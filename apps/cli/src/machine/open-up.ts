@@ -1,6 +1,6 @@
 // The machine that `lichen up` serves, from the opening of its state to its listening.
 //
-//   UP2  Processes of its coding agents stand behind a wall wherever one can be had; where none can, that is said.
+//   UP23  Processes of its coding agents stand behind a wall wherever one can be had; where none can, that is said.
 
 import { existsSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";

@@ -133,7 +133,7 @@ export class Conversations {
     if (found.length === 0)
       throw new Fault(
         "invalid",
-        `resume: there is no transcript of conversation ${id} on this machine.`,
+        `resume: there is no transcript of conversation ${id} on this machine: \`lichen adopt\` lists those that are.`,
       );
     const asked = wanted === undefined ? undefined : placeOf(wanted, places.home);
     let away: string | undefined;
