@@ -75,6 +75,38 @@ test(
 );
 
 test(
+  "[UP25] a denial with --interrupt stops the run too, and its events say so",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const machine = await StartedMachine.start(home);
+    await machine.make("demo", home.path("demo"));
+    const sending = home.start(["send", "demo", "note never", "--wait"]);
+    const id = await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    const alone = await home.run(["approve", id, "--interrupt"]);
+    expect(alone).toMatchObject({ code: 2, stdout: "" });
+    expect(alone.stderr).toContain("--interrupt goes with --deny");
+    expect((await home.run(["approve", "--deny", "--interrupt"])).code).toBe(2);
+    const stop = ["approve", id, "--deny", "--interrupt", "--message", "Not today."];
+    expect((await home.run(stop)).code).toBe(1);
+    expect((await sending.ended).code).toBe(1);
+    expect(sending.stdout).not.toContain("Then not.");
+    const events = await machine.ask("/v1/sessions/demo/events?after=0");
+    const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let told = "";
+    while (!told.includes('"answer"')) told += (await reader.read()).value ?? "";
+    await reader.cancel();
+    const answer = told.split("\n").find((line) => line.includes('"answer"'));
+    expect(JSON.parse(answer?.replace(/^data: /, "") ?? "{}")).toMatchObject({
+      data: { allow: false, message: "Not today.", interrupt: true },
+    });
+    expect(await home.run(["send", "demo", "still there?", "--wait"])).toMatchObject({
+      ...{ code: 0, stdout: "You said: still there?\n" },
+    });
+  },
+);
+
+test(
   "[UP10] cancel ends the turn of a session of the machine, with what it asked",
   slow,
   async () => {

@@ -1,6 +1,6 @@
 // Real coding agents behind a machine: Claude Code and pi, each with a scripted provider on loopback.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Script, startScriptedProvider } from "@lichen/engine/testing";
 import { expect, test } from "vitest";
@@ -81,6 +81,29 @@ test("[MA30] Claude Code is made, asked, allowed, restarted and removed as clien
   const on = await rig.tell("/v1/sessions/demo", { method: "PATCH", json: { auto_approve: true } });
   expect(on.body).toMatchObject({ auto_approve: true });
   expect((await rig.tell("/v1/sessions/demo", { method: "DELETE" })).status).toBe(204);
+  expect(rig.reports).toEqual([]);
+  expect(rig.bugs).toEqual([]);
+});
+
+test("[CC37] a prompt is denied with `interrupt` over the machine API: the turn stops and the session goes on", async () => {
+  await using rig = await openReal([touch("never.txt"), "Still here."]);
+  await using _provider = rig.provider;
+  const { dir } = await rig.make("demo");
+  await using reader = await rig.events("demo");
+  await rig.send("demo", "make it");
+  const asked = (await reader.upTo((event) => typeOf(event) === "control_request")).at(-1);
+  const path = `/v1/sessions/demo/prompts/${String(asked?.data["request_id"])}`;
+  const both = await rig.tell(path, { json: { allow: true, interrupt: true } });
+  expect(both).toMatchObject({ status: 409, body: { error: expect.stringContaining("deny it") } });
+  const stop = { allow: false, message: "Stop.", interrupt: true };
+  expect(await rig.tell(path, { json: stop })).toMatchObject({ status: 204 });
+  const events = await reader.upTo((event) => typeOf(event) === "result");
+  expect(events.find(({ kind }) => kind === "answer")?.data).toMatchObject(stop);
+  await rig.until("demo", (it) => it.state === "idle" && it.pending === 0);
+  await rig.send("demo", "and now?");
+  await rig.until("demo", (it) => it.turns === 2);
+  expect(await rig.info("demo")).toMatchObject({ preview: "Still here.", running: true });
+  expect(existsSync(join(dir, "never.txt"))).toBe(false);
   expect(rig.reports).toEqual([]);
   expect(rig.bugs).toEqual([]);
 });

@@ -88,9 +88,14 @@ function understood(given: Input): { id: string | undefined; input: Input } {
     isId: (word) => ApprovalId.safeParse(word).success,
     what: "no approval's id, which begins apr_",
   });
-  const needy = ["deny", "always"].some((it) => given.flag(it));
+  const needy = ["deny", "interrupt", "always"].some((it) => given.flag(it));
   if (id === undefined && (needy || given.value("message") !== undefined))
-    throw new UsageError("approve: --deny, --always and --message need an <approvalId>", "approve");
+    throw new UsageError(
+      "approve: --deny, --interrupt, --always and --message need an <approvalId>",
+      "approve",
+    );
+  if (given.flag("interrupt") && !given.flag("deny"))
+    throw new UsageError("approve: --interrupt goes with --deny", "approve");
   if (given.flag("deny") && given.flag("always"))
     throw new UsageError("approve: --deny and --always say different things", "approve");
   return { id, input };
@@ -146,6 +151,7 @@ function answer(
     await session.send({
       ...{ type: "answer", requestId, approvalId, allow },
       ...(input.flag("always") ? { always: true } : {}),
+      ...(input.flag("interrupt") ? { interrupt: true } : {}),
       ...(message === undefined ? {} : allow ? decisionBy(approval, message) : { message }),
     });
     view.follow(commandId);

@@ -58,6 +58,7 @@ export const talking: readonly CommandSpec[] = [
         offers: "session",
       },
       { name: "deny", summary: "refuse it; the run goes on without" },
+      { name: "interrupt", summary: "with --deny: the run is stopped too" },
       { name: "always", summary: "allow it, and what it suggests from now on" },
       {
         name: "message",
