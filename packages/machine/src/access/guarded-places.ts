@@ -9,7 +9,8 @@
 // in: empty, it says the same. The agents' own logins and settings stay theirs to change.
 //
 // What remains: a shell's file that is not there yet (a placeholder for it would be read by the owner's own shells), or
-// that is a link; and what such files read in turn.
+// that is a link; what such files read in turn; and hooks and extensions in the settings of coding agents, which its owner
+// may run by hand outside.
 
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";

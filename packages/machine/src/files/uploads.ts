@@ -2,11 +2,12 @@
 //
 //   AD50 The name that a device gives decides nothing about where its file lies.
 //   AD51 A file that is refused, or breaks off, leaves nothing.
+//   AD58 A folder that is a link by now is somebody else's: nothing is written into it, and nothing deleted there.
 //   AD52 A file is deleted its time after it came, by the machine's clock; where that time is 0, never.
 
-import { constants, mkdirSync } from "node:fs";
+import { constants, lstatSync, mkdirSync } from "node:fs";
 import { type FileHandle, lstat, open, readdir, rmdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Platform } from "@lichen/runtime";
 import { toSystemRefusal } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
@@ -22,6 +23,12 @@ const longestName = 128;
 export function uploadsOf(stateDir: string, agent: string): string {
   const folder = join(stateDir, "uploads", agent);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const place of [folder, dirname(folder)])
+    if (!lstatSync(place).isDirectory())
+      throw new Fault(
+        "unavailable",
+        "The folder of files for this session was replaced by a link: take that away from the machine's state.",
+      );
   return folder;
 }
 
@@ -151,9 +158,10 @@ export function tooLarge(): Fault {
   return new Fault("too_large", "The file is larger than 50 MiB, the most that is kept.");
 }
 
-/** Nothing where it is no folder. */
+/** Nothing where it is no folder itself. */
 async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch(() => []);
+  const found = await lstat(folder).catch(() => undefined);
+  return found?.isDirectory() === true ? readdir(folder).catch(() => []) : [];
 }
 
 /** YYYYMMDD-HHMMSS on this machine's clock. */

@@ -1,7 +1,18 @@
 // Files that devices send to sessions.
 
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { request } from "node:http";
 import { basename, dirname, join } from "node:path";
 import { nodePlatform } from "@lichen/runtime/node";
@@ -158,6 +169,29 @@ test("[AD52] a file goes two weeks after it came, or its own time after; where t
   await swept(clock, young);
   await uploads.close();
   expect(clock.due()).toBe(undefined);
+});
+
+test("[AD58] a folder that was replaced by a link gets no file, and none of what it leads to is deleted", async () => {
+  await using rig = await Rig.open();
+  const { id } = await rig.make("a");
+  const path = await pathOf(await put(rig, "a", "?name=x", "x"));
+  const elsewhere = join(rig.root, "elsewhere");
+  mkdirSync(join(elsewhere, id), { recursive: true });
+  const own = join(elsewhere, id, "own");
+  writeFileSync(own, "precious");
+  utimesSync(own, 1, 1);
+  const { stateDir, platform } = rig.machine;
+  const uploads = new Uploads({ stateDir, platform, isGone: () => true });
+  for (const replaced of [dirname(path), dirname(dirname(path))]) {
+    renameSync(replaced, `${replaced}.was`);
+    symlinkSync(replaced === dirname(path) ? dirname(own) : elsewhere, replaced);
+    expect((await put(rig, "a", "?name=y", "y")).status).toBeGreaterThanOrEqual(400);
+    await uploads.sweep();
+    rmSync(replaced);
+    renameSync(`${replaced}.was`, replaced);
+  }
+  expect(readdirSync(dirname(own))).toEqual(["own"]);
+  await pathOf(await put(rig, "a", "?name=y", "y"));
 });
 
 /** Hours pass until it is gone. */
