@@ -100,6 +100,18 @@ export function engineContract(name: string, can: Engine["can"], stage: Stage, h
       expect(await house.data("message.tool")).toMatchObject([{ isError: true }]);
     });
 
+    test(`[EN6] ${name}: a call whose denial stops the run is not made, and the session goes on`, async () => {
+      const house = await start();
+      const commandId = await house.begin({ kind: "ask" });
+      const { approvalId } = await house.asked();
+      const stop = { allow: false, message: "stop here", interrupt: true };
+      await house.send({ type: "answer", approvalId, ...stop });
+      expect(await house.settled(commandId)).toMatchObject({ terminal: "cancelled", toolCalls: 0 });
+      expect(await house.data("approval.answered")).toMatchObject([stop]);
+      const next = await house.begin({ kind: "answer", text: "still here" });
+      expect(await house.settled(next)).toMatchObject({ answer: "still here" });
+    });
+
     test(`[EN6] ${name}: what is asked is withdrawn with its run, and an answer is too late then`, async () => {
       const house = await start();
       const commandId = await house.begin({ kind: "ask" });
