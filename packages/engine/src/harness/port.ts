@@ -31,9 +31,9 @@ export interface HarnessWall {
 export interface HarnessOptions {
   /** The coding agent's working directory, absolute. */
   readonly dir: string;
-  /** The program and its leading arguments. */
+  /** The program and its leading arguments. Read anew for each process: programs move. */
   readonly command: readonly string[];
-  /** All of the process's environment. */
+  /** All of the process's environment. Read anew for each process. */
   readonly env: Readonly<Record<string, string>>;
   readonly settings: () => HarnessSettings;
   readonly clock: HarnessClock;

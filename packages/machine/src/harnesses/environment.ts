@@ -12,21 +12,38 @@ const terminal =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|TZ|TMPDIR|XDG_(CONFIG|DATA|CACHE|STATE|RUNTIME)_(HOME|DIR)|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy)$/;
 const lichens = /^LICHEN_/i;
 
-/** Variables of model providers, by the names that harnesses for many of them read. */
+/** Providers of models, by the names that variables of theirs begin with. */
+const providers = [
+  ...["AI_GATEWAY", "ANTHROPIC", "ANT_LING", "AZURE_OPENAI", "BASETEN", "CEREBRAS", "COHERE"],
+  ...["DASHSCOPE", "DEEPSEEK", "FIREWORKS", "GEMINI", "GOOGLE", "GOOGLE_CLOUD", "GROQ", "KIMI"],
+  ...["LLAMA", "META", "MINIMAX", "MINIMAX_CN", "MISTRAL", "MOONSHOT", "NVIDIA", "OLLAMA"],
+  ...["OPENAI", "OPENCODE", "OPENROUTER", "PERPLEXITY", "TOGETHER", "VENICE", "XAI", "XIAOMI"],
+  ...["XIAOMI_TOKEN_PLAN_[A-Z]+", "QWEN_TOKEN_PLAN(_[A-Z]+)*", "ZAI", "ZAI_CODING_CN"],
+];
+const ofProvider = new RegExp(`^(${providers.join("|")})_(API_KEY|API_BASE|BASE_URL|MODEL)$`);
+/** What further of theirs is read, and names no more than a model, an account or a place. */
+const further = new RegExp(
+  `^(${[
+    "AZURE_OPENAI_(RESOURCE_NAME|API_VERSION|DEPLOYMENT_NAME_MAP|ENDPOINT)",
+    "OPENAI_(ORG_ID|ORGANIZATION|PROJECT|PROJECT_ID)",
+    "OLLAMA_HOST|HF_TOKEN|COPILOT_GITHUB_TOKEN",
+    "GOOGLE_(CLOUD_(PROJECT|LOCATION)|APPLICATION_CREDENTIALS|GENAI_USE_VERTEXAI)|GCLOUD_PROJECT",
+    "PI_(?!.*(TOKEN|SECRET|PASSWORD|KEY)).+|QWEN_HOME",
+  ].join("|")})$`,
+);
+
+/**
+ * Variables of model providers, by the names that harnesses for many of them read. No rule by an ending: most keys and
+ * tokens of a computer open something else.
+ */
 export function isProviderVariable(name: string): boolean {
-  if (/^(GH|GITHUB)_/.test(name)) return false;
-  if (name.startsWith("CLAUDE_CODE_")) return isClaudeVariable(name);
-  return (
-    /^(ANTHROPIC|PI|OLLAMA|OPENAI|VENICE|OPENROUTER|GEMINI)_/.test(name) ||
-    name.startsWith("GOOGLE_API") ||
-    /_(API_KEY|TOKEN|BASE_URL)$/.test(name)
-  );
+  return ofProvider.test(name) || further.test(name) || isClaudeVariable(name);
 }
 
 /** Variables that Claude Code reads: its login, its provider, where its files lie, what it may tell others. */
 export function isClaudeVariable(name: string): boolean {
   return (
-    name.startsWith("ANTHROPIC_") ||
+    (name.startsWith("ANTHROPIC_") && !name.includes("ADMIN")) ||
     /^CLAUDE_(CONFIG_DIR|CODE_(OAUTH_TOKEN|USE_BEDROCK|USE_VERTEX))$/.test(name) ||
     /^(DISABLE_(TELEMETRY|ERROR_REPORTING|AUTOUPDATER)|CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC)$/.test(
       name,

@@ -1,6 +1,8 @@
-// The engine of a session whose program may be missing: it looks for the program each time it needs it, so that one
-// installed later needs no restart, and a session whose harness is gone stays listed and readable.
+// The engine of a session whose program may be missing, or move: it looks for the program whenever a process is to start,
+// so that one installed or upgraded later needs no restart, and a session whose harness is gone stays listed and readable.
 
+import { existsSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type { HarnessEngine, HarnessOptions, HarnessStanding } from "@lichen/engine";
 import type {
   Connection,
@@ -30,10 +32,19 @@ export interface LateEngineOptions extends Omit<HarnessOptions, "command" | "env
   readonly id: string;
 }
 
+type Program = Pick<HarnessOptions, "command" | "env">;
+
+/** The files that a command begins with: a program, or the one that runs it and the script. */
+function isThere({ command }: Program): boolean {
+  return command.slice(0, 2).every((word) => !isAbsolute(word) || existsSync(word));
+}
+
 export class LateEngine implements HarnessEngine {
   readonly name: string;
   readonly #options: LateEngineOptions;
   #engine: HarnessEngine | undefined;
+  /** As it was found last. */
+  #program: Program | undefined;
   #missing: string | undefined;
   #host: EngineHost | undefined;
   /** Runs that are under way. */
@@ -56,8 +67,11 @@ export class LateEngine implements HarnessEngine {
 
   /** The engine itself; refuses (`unavailable`) with what is missing. */
   require(): HarnessEngine {
+    return this.#able(this.standing().isRunning ? this.#engine : this.#look());
+  }
+
+  #able(engine: HarnessEngine | undefined): HarnessEngine {
     const { dir } = this.#options;
-    const engine = this.#engine ?? this.#look();
     if (!engine) throw new Fault("unavailable", this.#missing!, { retryable: false });
     if (!isDirectory(dir))
       throw new Fault(
@@ -68,19 +82,47 @@ export class LateEngine implements HarnessEngine {
     return engine;
   }
 
+  /** Looks for the program, and makes the engine when it is found first; nothing where it is not there now. */
   #look(): HarnessEngine | undefined {
-    const { harness, places, command, id, ...options } = this.#options;
-    const found: Found = harness.find(places, command);
-    this.#missing = found.missing;
-    if (found.command === undefined) return undefined;
-    const env = harnessEnvironment(harness, places, { session: id, command: found.command });
+    const program = this.#find();
+    if (!program) return undefined;
+    const { harness, report } = this.#options;
     try {
-      this.#engine = harness.open({ ...options, command: found.command, env });
+      this.#engine ??= harness.open(this.#optionsOf(program));
     } catch (error) {
-      options.report(error);
+      report(error);
       this.#missing = `${harness.title} cannot be driven: ${error instanceof Error ? error.message : String(error)}`;
     }
     return this.#engine;
+  }
+
+  #find(): Program | undefined {
+    const { harness, places, command: own, id } = this.#options;
+    const { command, missing }: Found = harness.find(places, own);
+    this.#missing = missing;
+    if (command === undefined) return undefined;
+    const env = harnessEnvironment(harness, places, { session: id, command });
+    return (this.#program = { command, env });
+  }
+
+  /** Of an engine, which reads the command and the environment anew at each start of a process. */
+  #optionsOf(first: Program): HarnessOptions {
+    const { dir, settings, clock, report, wall } = this.#options;
+    const now = (): Program => {
+      // Where it is nowhere, the start says so by the place where it was last.
+      const last = this.#program ?? first;
+      return isThere(last) ? last : (this.#find() ?? last);
+    };
+    return {
+      ...{ dir, settings, clock, report },
+      ...(wall ? { wall } : {}),
+      get command() {
+        return now().command;
+      },
+      get env() {
+        return now().env;
+      },
+    };
   }
 
   async check(settings: { model?: string; reasoning?: Reasoning }): Promise<void> {
@@ -112,7 +154,8 @@ export class LateEngine implements HarnessEngine {
   }
 
   async restart(by?: string): Promise<void> {
-    await this.require().restart(by);
+    // One that runs is not ended where no other can begin.
+    await this.#able(this.#look()).restart(by);
   }
 
   async settingsChanged(): Promise<void> {

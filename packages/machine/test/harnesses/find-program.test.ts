@@ -58,6 +58,41 @@ test("[MA2] a program written for Node is run by the Node that runs here", () =>
   expect(commandOf(shell)).toEqual([shell]);
 });
 
+test("[MA3] no key or token of this computer that is not a model provider's reaches a coding agent", () => {
+  const named = (names: string[]) => Object.fromEntries(names.map((name) => [name, "x"]));
+  const theirs = [
+    ...["NPM_TOKEN", "SLACK_BOT_TOKEN", "VAULT_TOKEN", "CI_JOB_TOKEN", "GITLAB_TOKEN", "GH_TOKEN"],
+    ...["STRIPE_API_KEY", "CLOUDFLARE_API_KEY", "SENTRY_BASE_URL", "OPENAI_ADMIN_KEY"],
+    ...["ANTHROPIC_ADMIN_KEY", "PI_HOLE_API_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_OPENAI_API_KEY"],
+    ...["QWEN_SERVER_TOKEN", "XIAOMI_TOKEN", "DATABASE_URL", "SSH_AUTH_SOCK", "LD_PRELOAD"],
+    ...["NODE_OPTIONS", "BASH_ENV", "GIT_ASKPASS"],
+  ];
+  const providers = [
+    ...["GROQ_API_KEY", "DEEPSEEK_API_KEY", "HF_TOKEN", "OPENROUTER_API_KEY", "OLLAMA_HOST"],
+    ...[
+      "OPENAI_BASE_URL",
+      "OPENAI_MODEL",
+      "GEMINI_API_KEY",
+      "GOOGLE_API_KEY",
+      "MINIMAX_CN_API_KEY",
+    ],
+    ...["PI_CODING_AGENT_DIR", "PI_OFFLINE", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    ...[
+      "XIAOMI_TOKEN_PLAN_CN_API_KEY",
+      "QWEN_TOKEN_PLAN_API_KEY",
+      "QWEN_TOKEN_PLAN_TEAM_CN_API_KEY",
+    ],
+  ];
+  const places = { env: named([...theirs, ...providers]), home: "/home/me" };
+  const told = { session: "abc", command: ["/opt/agent"] };
+  for (const takesVariable of [isProviderVariable, isClaudeVariable]) {
+    const names = Object.keys(harnessEnvironment({ takesVariable }, places, told));
+    expect(names.filter((name) => theirs.includes(name))).toEqual([]);
+  }
+  const given = harnessEnvironment({ takesVariable: isProviderVariable }, places, told);
+  expect(providers.filter((name) => given[name] !== "x")).toEqual([]);
+});
+
 test("[MA3] a coding agent's process gets what a terminal has and its own provider's variables, and none of Lichen's", () => {
   const env = {
     PATH: "/usr/bin",
