@@ -60,6 +60,7 @@ export class ClaudeConnection implements Connection {
         start: () => this.#start(),
         greet: (process) => this.#greet(process),
         line: (value) => this.#hear(readLine(value)),
+        taken: async () => this.#pumping,
         ended: (gone) => this.#ended(gone),
         isBusy: () => this.#turn !== undefined || this.#isInTurn || this.#hasNews,
       },
