@@ -6,6 +6,7 @@ import { connectHost } from "@lichen/server/node";
 import { isHeld } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
+import { isDirectory } from "./folder-word.ts";
 import { HostFetch } from "./host-fetch.ts";
 import { openLog } from "./log.ts";
 import { openOwnHost } from "./own-host.ts";
@@ -13,6 +14,7 @@ import { onlyHost, type Place, placeOf, type Reached } from "./place.ts";
 import { oneLine } from "./printable.ts";
 import { Problems } from "./problem.ts";
 import type { Terminal } from "./terminal.ts";
+import { commandName } from "./typed.ts";
 
 export interface ReachedAgent {
   /** Others can reach its sessions while they run: through the host that serves them. */
@@ -152,11 +154,26 @@ async function find(input: Input): Promise<Place | Reached> {
   try {
     return await placeOf(input);
   } catch (error) {
-    if (!Fault.is(error) || input.argument("dir") !== undefined) throw error;
+    if (!Fault.is(error)) throw error;
+    const dir = input.argument("dir");
+    if (dir !== undefined) throw isDirectory(dir) ? error : notFolder(dir, error);
     const reached = await onlyHost(input);
-    if (reached === undefined) throw error;
-    return reached;
+    if (reached !== undefined) return reached;
+    throw new Fault(
+      error.code,
+      `${error.message} And nothing runs on this computer that could be meant: \`${commandName()} up\` starts its machine, \`${commandName()} start <folder>\` an agent.`,
+      { cause: error },
+    );
   }
+}
+
+/** Words that were not quoted look like a text and a folder. */
+function notFolder(word: string, cause: Fault): Fault {
+  return new Fault(
+    "invalid",
+    `"${oneLine(word, 100)}" is no folder, and the last word is to be that of an agent: quote a text that has spaces.`,
+    { cause },
+  );
 }
 
 /** An agent of a host on this computer, through its restarts. */

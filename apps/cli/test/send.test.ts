@@ -204,3 +204,13 @@ test(
     expect(stderr).toMatch(/no session "typo".*lichen sessions.*--new/);
   },
 );
+
+test("[K33] words that were not quoted are refused with what to do, and nothing is sent", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const { code, stdout, stderr } = await home.run(["send", "s", "hello", "there"], { cwd: dir });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain(
+    '"there" is no folder, and the last word is to be that of an agent: quote',
+  );
+});

@@ -171,7 +171,10 @@ test(
     const dir = await writeAgent(home);
     const state = home.path(".local/share/lichen/machine");
     for (const [args, words] of [
-      [[home.path("nowhere")], /nowhere" is not there/],
+      [
+        [home.path("nowhere")],
+        /There is no folder ".*nowhere"\. What stands behind `up` are folders/,
+      ],
       [["--without", "nobody"], /serves no agent nobody\. It serves no folder's agent at all/],
     ] as const) {
       const refused = await home.run(["up", "--port", "0", ...args]);

@@ -120,5 +120,8 @@ test(
     expect((await home.run(["approve", id])).code).toBe(1);
     const idle = await home.run(["cancel", "demo"]);
     expect(idle.stderr).toContain("nothing runs in session demo");
+    const unknown = await home.run(["cancel", "demo", "cmd_x"]);
+    expect(unknown).toMatchObject({ code: 1, stdout: "" });
+    expect(unknown.stderr).toContain("Session demo knows no such command: `lichen send` prints");
   },
 );

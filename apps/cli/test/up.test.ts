@@ -67,6 +67,27 @@ test.for([
   expect(existsSync(home.path(".local/share/lichen"))).toBe(false);
 });
 
+test.for([[["send", "demo", "hello"]], [["cancel", "demo"]], [["approve"]]])(
+  "[UP3] %j where neither an agent nor a machine is says how to get either",
+  slow,
+  async ([args]) => {
+    await using home = await Home.make();
+    const { code, stdout, stderr } = await home.run(args!);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/holds no agent: .*lichen init.*`lichen up` starts its machine/);
+    expect(existsSync(home.path(".local/share/lichen"))).toBe(false);
+  },
+);
+
+test("[UP3] with a state that is named the refusal names it", slow, async () => {
+  await using home = await Home.make();
+  const { code, stderr } = await home.run(["ps", "--state", "elsewhere"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /No machine runs on this computer with its state in elsewhere\. .*`lichen up --state elsewhere`.*`lichen service install --state elsewhere`/,
+  );
+});
+
 test(
   "[UP4] new makes a session and its directory, says what to type next, and refuses what cannot be without leaving anything",
   slow,

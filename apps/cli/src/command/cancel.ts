@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Session } from "@lichen/client";
-import { CommandId } from "@lichen/wire";
+import { CommandId, Fault } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
@@ -10,6 +10,7 @@ import { type Meant, meantBy } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
+import { commandName } from "../typed.ts";
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, commandId, input } = understood(given);
@@ -50,9 +51,23 @@ async function cancelOnMachine(
   try {
     return commandId === undefined
       ? await abort(session, name, input, terminal)
-      : await cancel(session, commandId, input, terminal);
+      : await known(name, () => cancel(session, commandId, input, terminal));
   } finally {
     await machine.close();
+  }
+}
+
+/** By the name that people know. */
+async function known<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!Fault.is(cause) || cause.code !== "unknown_command") throw cause;
+    throw new Fault(
+      cause.code,
+      `Session ${oneLine(name, 100)} knows no such command: \`${commandName()} send\` prints the id of each message, and without an id all of it is cancelled.`,
+      { cause },
+    );
   }
 }
 

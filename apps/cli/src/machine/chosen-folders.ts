@@ -5,6 +5,7 @@ import { realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { connectHost, findAgent, hostsDir, locateHost, readHostFile } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
+import { isDirectory } from "../folder-word.ts";
 import { oneLine } from "../printable.ts";
 import { commandName, quoted } from "../typed.ts";
 import { isCalled, type KeptFolder, keptFolders } from "./kept-folders.ts";
@@ -40,6 +41,11 @@ export async function chooseFolders(
   }
   const now = new Map<string, ChosenFolder>();
   for (const dir of named) {
+    if (!isDirectory(dir))
+      throw new Fault(
+        "invalid",
+        `There is no folder "${oneLine(dir, 200)}". What stands behind \`up\` are folders of agents: \`${commandName()} init <folder>\` makes one, and \`${commandName()} new <name>\` makes a session of a coding agent once the machine runs.`,
+      );
     const { place, agentId: id } = locateHost({ dir, state: stateDir });
     now.set(id, { kept: { id, dir: place.dir, cwd: place.cwd }, place, isNamed: true });
   }

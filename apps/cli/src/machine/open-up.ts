@@ -20,6 +20,7 @@ import type { Engine } from "@lichen/runtime";
 import { isDamage, isHeld, nodePlatform } from "@lichen/runtime/node";
 import {
   connectHost,
+  folderPlaces,
   hostsDir,
   type Listening,
   makeStateDir,
@@ -64,10 +65,15 @@ export async function openUp(options: UpOptions): Promise<Up> {
   const places = { env: environments.exported, home: homedir() };
   let machine: Machine;
   let wall: MachineWall;
+  let folders: ServedFolder[] = [];
   try {
     const { sockets } = access;
     wall = await openWall({
-      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(), sockets, places },
+      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(chosen), sockets, places },
+      folders: (cwd) => [
+        ...chosen.folders.flatMap(({ place }) => folderPlaces({ dir: place.dir, cwd })),
+        ...folders.flatMap((it) => it.loaded()),
+      ],
       shown: (agent) => [uploadsOf(stateDir, agent)],
     });
     machine = await openMachine({
@@ -83,7 +89,6 @@ export async function openUp(options: UpOptions): Promise<Up> {
     if (isDamage(error)) throw damageOf({ stateDir }, error);
     throw (isHeld(error) && (await holderOf(stateDir, error))) || error;
   }
-  let folders: ServedFolder[] = [];
   try {
     const { port, bind, around } = options;
     folders = await serveFolders(chosen.folders, {
@@ -133,11 +138,18 @@ async function openAccess(
   return Access.open({ stateDir, platform, providers: [loopbackProvider(hostname()), meshes] });
 }
 
-/** What is this user's and no agent's: states of other hosts hold tokens, and compiled code runs as it is. */
-function hiddenPlaces(): string[] {
+/** What is this user's and no coding agent's: states of other hosts hold tokens, and compiled code runs as it is. */
+function hiddenPlaces({ folders }: Chosen): string[] {
   const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   const inUse = getCompileCacheDir();
-  return [hostsDir(), resolve(cache, "lichen"), ...(inUse === undefined ? [] : [dirname(inUse)])];
+  const secrets = folders
+    .flatMap(({ place: { dir, cwd } }) => [join(dir, ".secrets"), join(cwd, ".secrets")])
+    // For what is not there a placeholder would stand in its owner's way for as long as a coding agent runs.
+    .filter((path) => existsSync(path));
+  return [
+    ...[hostsDir(), resolve(cache, "lichen"), ...secrets],
+    ...(inUse === undefined ? [] : [dirname(inUse)]),
+  ];
 }
 
 /** The refusal that names who serves this state, where that can be told. */

@@ -145,7 +145,7 @@ export async function reachMachine(input: Input, terminal: Terminal): Promise<Re
   const place = state === undefined ? "" : ` --state ${quoted(state)}`;
   throw new Fault(
     "unavailable",
-    `No machine runs on this computer. Start it with \`${commandName()} up${place}\`, or for good with \`${commandName()} service install\`.`,
+    `No machine runs on this computer${state === undefined ? "" : ` with its state in ${oneLine(state, 200)}`}. Start it with \`${commandName()} up${place}\`, or for good with \`${commandName()} service install${place}\`.`,
     { retryable: false },
   );
 }

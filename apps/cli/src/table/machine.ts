@@ -30,7 +30,7 @@ const yes: OptionSpec = { name: "yes", summary: "ask nothing" };
 export const machine: readonly CommandSpec[] = [
   {
     name: "up",
-    summary: "serve this computer's coding agents (Claude Code, pi, others) and agent folders",
+    summary: "serve this computer's coding agents, such as Claude Code and pi, and agent folders",
     details: [
       "Opens the machine's state, goes on with what an earlier process left, and listens. Each session of a coding agent " +
         "is made with `lichen new`; its process begins with the first message. SIGTERM and Ctrl-C stop it: what still " +
