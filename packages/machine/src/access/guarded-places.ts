@@ -83,11 +83,11 @@ function folderOf(named: string | undefined): string | undefined {
   return named !== undefined && isAbsolute(named) ? named : undefined;
 }
 
-function realPlaceOf(path: string): string | undefined {
+/** Undefined where nothing is there, or nothing that this user may look at. */
+export function realPlaceOf(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch {
-    // Nothing is there, or nothing that this user may look at.
     return undefined;
   }
 }

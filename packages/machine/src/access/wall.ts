@@ -3,12 +3,14 @@
 //
 //   DV22  A process of an agent reaches neither the owner's token, nor keys of devices, nor the store, nor the socket of
 //         another agent, wherever bubblewrap works.
+//   DV36  Nor does it change what the host runs of agents of folders that it serves.
 //   DV34  It changes nothing that this user's computer runs outside of walls, as far as that is known.
 
 import type { HarnessWall } from "@lichen/engine";
+import { realpathSync } from "node:fs";
 import { openSandbox, type SandboxOptions } from "@lichen/engine/node";
 import type { Places } from "../harnesses/harness.ts";
-import { guardedPlaces, makeGuardedPlaces } from "./guarded-places.ts";
+import { guardedPlaces, makeGuardedPlaces, realPlaceOf } from "./guarded-places.ts";
 import { type SessionSockets, socketVariable } from "./session-sockets.ts";
 
 export interface WallOptions extends Pick<SandboxOptions, "mode" | "hide" | "program"> {
@@ -17,6 +19,11 @@ export interface WallOptions extends Pick<SandboxOptions, "mode" | "hide" | "pro
   readonly sockets: SessionSockets;
   /** Whose computer it is: what it runs outside is read-only. */
   readonly places: Places;
+  /**
+   * What the host runs of agents of folders that it serves too, for who works in `cwd` (a real path): absolute paths, there
+   * or not yet.
+   */
+  readonly folders?: (cwd: string) => readonly string[];
   /** Folders of the machine's state that the processes of an agent may read, by the agent's id. */
   readonly shown?: (id: string) => readonly string[];
 }
@@ -30,7 +37,7 @@ export interface MachineWall {
 }
 
 export async function openWall(given: WallOptions): Promise<MachineWall> {
-  const { mask, sockets, places, shown: shownTo, ...options } = given;
+  const { mask, sockets, places, folders, shown: shownTo, ...options } = given;
   const masked = [...mask, sockets.folder];
   const hidden = [...masked, ...(options.hide ?? [])];
   const sandbox = await openSandbox({
@@ -41,6 +48,16 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
   });
   const { kind, reason } = sandbox;
   if (kind === "bubblewrap") makeGuardedPlaces(places);
+  /** What an agent that works in `dir` may not change: what is there, and what it could make or put a link's place in. */
+  const kept = (dir: string) => {
+    const cwd = realpathSync(dir);
+    const served = folders?.(cwd) ?? [];
+    const isThere = (path: string): boolean => realPlaceOf(path) === path;
+    return {
+      guarded: [...guardedPlaces(places, cwd), ...served.filter(isThere)],
+      readOnly: served.filter((path) => !isThere(path)),
+    };
+  };
   return {
     kind,
     ...(reason === undefined ? {} : { reason }),
@@ -50,8 +67,8 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
         try {
           const told = ["/usr/bin/env", `${socketVariable}=${socket.path}`, ...argv];
           const shown = [socket.folder, ...(shownTo?.(id) ?? [])];
-          const guarded = guardedPlaces(places, dir);
-          const walled = sandbox.wrap(told, { cwd: dir, shown, guarded, isThere: true });
+          const { guarded, readOnly } = kept(dir);
+          const walled = sandbox.wrap(told, { cwd: dir, shown, guarded, readOnly, isThere: true });
           const release = () => {
             walled.release();
             socket.release();
@@ -64,7 +81,7 @@ export async function openWall(given: WallOptions): Promise<MachineWall> {
       };
       return Object.assign(behind, {
         hidden: () => hidden,
-        readOnly: () => guardedPlaces(places, dir),
+        readOnly: () => Object.values(kept(dir)).flat(),
       });
     },
   };

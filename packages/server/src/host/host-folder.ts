@@ -48,6 +48,8 @@ export interface HostFolder {
   auth(): ReturnType<FolderAgent["capabilities"]["auth"]>;
   sandbox(): ReturnType<FolderAgent["sandbox"]>;
   sandboxOfPrograms(): ReturnType<FolderAgent["sandboxOfPrograms"]>;
+  /** The modules that were loaded for it or looked for, wherever they lie: there or not yet. */
+  loaded(): readonly string[];
   /** The folder as it stands now. */
   load(): Promise<LoadedDefinition>;
   /** The configured model, not yet looked up. */
@@ -98,6 +100,7 @@ export async function openHostFolder(options: HostFolderOptions): Promise<OpenHo
     auth: () => capabilities.auth(),
     sandbox: () => made.sandbox(),
     sandboxOfPrograms: () => made.sandboxOfPrograms(),
+    loaded: () => folder.loaded,
     load: () => folder.load(),
     model: () => made.model(),
     attach: async (owner) => {

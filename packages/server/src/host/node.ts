@@ -29,7 +29,7 @@ export { AgentFolder, loadDefinition, type LoadedDefinition } from "../folder/ho
 export { FolderFiles, textOf } from "../folder/host/folder-files.ts";
 export { isTooDeep, maxDepth } from "../door/depth.ts";
 export { configNames, findAgent } from "../folder/host/find-agent.ts";
-export { hostProgram } from "../folder/host/read-only-places.ts";
+export { folderPlaces, hostProgram } from "../folder/host/read-only-places.ts";
 export { nodeListener, type NodeServer, serveNode } from "../embed/host/serve-node.ts";
 export { onStopSignal } from "./drain.ts";
 export { challengeHost, type Connection, connectHost, readHostFile } from "./host-file.ts";

@@ -104,6 +104,11 @@ export class AgentFolder {
     return readOnlyPlaces({ ...this.place, cwd: this.place.dir }, this.#loaded);
   }
 
+  /** The modules that the host has loaded for it or looked for, wherever they lie: there or not yet. */
+  get loaded(): readonly string[] {
+    return this.#loaded.paths;
+  }
+
   /** The definition as the folder stands. */
   async load(): Promise<LoadedDefinition> {
     if (this.#modules.takeArrived() || !this.#read?.stamps.isFresh)

@@ -34,10 +34,19 @@ export function readOnlyPlaces(
   place: Pick<AgentPlace, "dir" | "cwd">,
   loaded: LoadedCode,
 ): string[] {
-  const { dir } = place;
   const cwd = realpathSync(place.cwd);
+  return [
+    ...folderPlaces({ dir: place.dir, cwd }),
+    ...loaded.paths,
+    ...hostProgram(cwd),
+    ...providerLogins(),
+  ];
+}
+
+/** What a host runs of an agent's folder, or decides by there, for whoever works in `cwd` (a real path): there or not yet. */
+export function folderPlaces({ dir, cwd }: Pick<AgentPlace, "dir" | "cwd">): string[] {
   const own = isWithin(cwd, dir) ? ownParts.map((name) => join(dir, name)) : [dir];
-  return [...own, ...rivals(dir, cwd), ...loaded.paths, ...hostProgram(cwd), ...providerLogins()];
+  return [...own, ...rivals(dir, cwd)];
 }
 
 /** Configs that would be found before this agent's when the host is started again. */
