@@ -31,6 +31,22 @@ export class DoomedHost {
     await new Promise<void>((resolve) => void this.#waiting.push({ kind, resolve }));
   }
 
+  /** Settles once it has said so after `earlier` for the second time. */
+  async untilAfterSecond(earlier: string, kind: string): Promise<void> {
+    const isSaid = (): boolean => {
+      const second = this.#kinds.indexOf(earlier, this.#kinds.indexOf(earlier) + 1);
+      return second > this.#kinds.indexOf(earlier) && this.#kinds.lastIndexOf(kind) > second;
+    };
+    while (!isSaid())
+      await new Promise<void>((resolve) => void this.#waiting.push({ kind, resolve }));
+  }
+
+  /** Settles once it has said so of as many. */
+  async untilCount(kind: string, count: number): Promise<void> {
+    while (this.#kinds.filter((it) => it === kind).length < count)
+      await new Promise<void>((resolve) => void this.#waiting.push({ kind, resolve }));
+  }
+
   async kill(): Promise<void> {
     const exited = once(this.#child, "exit");
     this.#child.kill("SIGKILL");

@@ -175,6 +175,126 @@ test("[CC21] what Claude Code brought to its end after its host was killed settl
   expect(JSON.stringify(await rig.data("message.assistant"))).toContain("The zebra.");
 });
 
+test("[CC21] killed again while it goes on, the turn goes on once more, and the message stays said once", async () => {
+  const halves = ["first", "second"].map((gate) => ({ parts: [{ text: "Half of" }, { gate }] }));
+  const host = await begin([...halves, "The whole zebra."]);
+  await provider.reached("first");
+  const written = async () => (await transcripts(folder)).includes("do the zebra task");
+  await until(written, "its transcript");
+  await host.kill();
+  const next = new DoomedHost(folder, provider.url);
+  await provider.reached("second");
+  const noted = async () => (await transcripts(folder)).includes("[Lichen: your process");
+  await until(noted, "the note in its transcript");
+  const { settled, rig: after } = await reopened(next);
+  expect(settled).toMatchObject({ terminal: "completed", answer: "The whole zebra." });
+  expect(times(given(), "do the zebra task")).toBe(1);
+  expect((await after.data("harness.process")).length).toBe(3);
+  expect((await after.data("run.started")).length).toBe(1);
+  expect(after.reported).toEqual([]);
+});
+
+test("[CC22] killed in a tool that a person had allowed, nobody is asked again and it does not run again", async () => {
+  const command = "echo once >> count.txt; sleep 20; echo late >> count.txt";
+  const host = await begin([{ parts: [bash(command)] }, "I have looked."], "allows");
+  await host.until("call.started");
+  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  const { settled, rig: after } = await reopened(host);
+  expect(settled).toMatchObject({ terminal: "completed", answer: "I have looked." });
+  expect(await readFile(place("count.txt"), "utf8")).toBe("once\n");
+  expect((await after.data("approval.asked")).length).toBe(1);
+  expect((await after.data("approval.withdrawn")).length).toBe(0);
+  expect(await after.data("message.tool")).toMatchObject([{ interrupted: true }]);
+});
+
+test("[CC20] killed with a steer that had joined, prompt and steer are each said once and settle together", async () => {
+  const host = await begin(
+    ({ messages }) => {
+      const all = messages.map(({ text }) => text).join("\n");
+      if (all.includes("mind the lions")) return "Zebra and lions.";
+      if (all.includes("[Lichen: your process")) return "The zebra.";
+      return { parts: [bash("echo once >> count.txt; sleep 20")] };
+    },
+    ...["auto", "steers"],
+  );
+  await host.until("call.started");
+  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  // Joined, and on its way to a Claude Code that takes it only after the tool.
+  await host.untilCount("message.user", 2);
+  await host.kill();
+  rig = await Rig.start({ folder, provider, settings: { autoApprove: true } });
+  const steer = await rig.untilEntry(
+    ({ kind, data }) => kind === "command.queued" && data["text"] === "mind the lions",
+  );
+  const settled = await rig.settled(steer.commandId ?? "");
+  expect(settled).toMatchObject({ terminal: "completed", answer: "Zebra and lions." });
+  expect(times(given(), "do the zebra task")).toBe(1);
+  expect(times(given(), "mind the lions")).toBe(1);
+  expect(await readFile(place("count.txt"), "utf8")).toBe("once\n");
+});
+
+test("[CC34] killed while what a sub-agent asks outlives its turn, it can be answered no more and its run ends", async () => {
+  const host = await begin(({ messages }) => {
+    const texts = messages.map(({ text }) => text).join("\n");
+    if (texts.includes("work below") && !texts.includes("zebra task"))
+      return { parts: [bash("touch below.txt")] };
+    if (messages.some(({ results }) => results.length > 0)) return "Begun.";
+    const input = { description: "sub", prompt: "work below", subagent_type: "general-purpose" };
+    return { parts: [{ call: { name: "Task", input: { ...input, run_in_background: true } } }] };
+  });
+  await host.untilAfterSecond("run.started", "approval.asked");
+  await host.kill();
+  rig = await Rig.start({ folder, provider });
+  const outside = await rig.untilEntry(({ data }) => data["type"] === "outside");
+  expect(await rig.settled(outside.commandId ?? "")).toMatchObject({ terminal: "interrupted" });
+  expect((await rig.session.read()).approvals).toEqual([]);
+  const withdrawn = await rig.data("approval.withdrawn");
+  expect(withdrawn.at(-1)?.reason).toBe("the process that asked has ended");
+  expect(existsSync(place("below.txt"))).toBe(false);
+});
+
+test("[CC22] a harness that is killed while a person is asked asks anew, and the former question is withdrawn", async () => {
+  provider = await startScriptedProvider({
+    script: ({ messages }) =>
+      messages.flatMap(({ results }) => results).length > 0
+        ? "It ran."
+        : { parts: [bash("echo ran >> count.txt")] },
+  });
+  rig = await Rig.start({ folder, provider });
+  const command = await rig.send({ type: "prompt", text: "do the zebra task" });
+  const first = await rig.untilAsked();
+  process.kill(-(rig.engine.standing().pid ?? 0), "SIGKILL");
+  const withdrawn = await rig.untilEntry(({ kind }) => kind === "approval.withdrawn");
+  expect(withdrawn.data).toMatchObject({
+    approvalId: first.approvalId,
+    reason: "the process that asked has ended",
+  });
+  await rig.answer(await rig.untilAsked(), { allow: true });
+  expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer: "It ran." });
+  expect(await readFile(place("count.txt"), "utf8")).toBe("ran\n");
+  expect(rig.reported).toEqual([]);
+});
+
+test("[CC22] a harness that is killed in a tool goes on with the tool's outcome unknown, and does not run it again", async () => {
+  provider = await startScriptedProvider({
+    script: [
+      { parts: [bash("echo once >> count.txt; sleep 20; echo late >> count.txt")] },
+      "I have looked.",
+    ],
+  });
+  rig = await Rig.start({ folder, provider, settings: { autoApprove: true } });
+  const command = await rig.send({ type: "prompt", text: "do the zebra task" });
+  await rig.untilEntry(({ kind }) => kind === "call.started");
+  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  process.kill(-(rig.engine.standing().pid ?? 0), "SIGKILL");
+  expect(await rig.settled(command)).toMatchObject({
+    ...{ terminal: "completed", answer: "I have looked." },
+  });
+  expect(await readFile(place("count.txt"), "utf8")).toBe("once\n");
+  expect(given()).toContain("It is not known how far these calls came");
+  expect(await rig.data("message.tool")).toMatchObject([{ name: "Bash", isError: true }]);
+});
+
 test("[CC6] a harness that is killed in mid-turn is started again and goes on with it", async () => {
   provider = await startScriptedProvider({
     script: [{ parts: [{ text: "Half" }, { gate: "never" }] }, "The whole zebra.", "And after."],
