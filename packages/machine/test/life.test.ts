@@ -1,26 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { processesOf } from "./processes.ts";
 import { Rig } from "./rig.ts";
 import { assistantLine, line, scriptedHarness } from "./scripted.ts";
-
-/** The processes that were told to be this session. */
-function processesOf(id: string): string[] {
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      return readFileSync(join("/proc", pid, "environ"), "latin1").includes(
-        `LICHEN_SESSION=${id}\0`,
-      );
-    } catch {
-      // It ended, or is not ours.
-      return false;
-    }
-  });
-}
 
 test("[MA14] a session that is deleted leaves no process and nothing in the store, twenty times in a row", async () => {
   await using rig = await Rig.open({

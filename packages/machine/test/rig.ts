@@ -262,7 +262,7 @@ export class EventReader implements AsyncDisposable {
 /** The event in a block of a stream; undefined for a comment. */
 export function eventIn(block: string): TestEvent | undefined {
   const id = /^id: (\d+)$/m.exec(block)?.[1];
-  const data = /^data: (.*)$/m.exec(block)?.[1];
+  const data = /^data: ([^\n]*)$/m.exec(block)?.[1];
   if (data === undefined) return undefined;
   const event = JSON.parse(data) as TestEvent;
   return id === undefined ? event : { ...event, id: Number(id) };

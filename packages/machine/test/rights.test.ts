@@ -123,3 +123,13 @@ test("[MA18] what a device does carries its name, what this machine does none", 
     "setting by phone",
   ]);
 });
+
+test("[MA37] what comes out of a cage changes nothing, also with an owner's credential, and may look", async () => {
+  await using rig = await Rig.open();
+  await rig.make("a");
+  const headers = { "x-shrooms-caged": "laptop/review" };
+  for (const [path, ask] of deeds)
+    expect([path, (await rig.tell(path, { ...ask, headers })).status]).toEqual([path, 403]);
+  expect((await rig.tell("/v1/sessions", { headers })).status).toBe(200);
+  expect(await rig.info("a")).toMatchObject({ last_seq: 0, auto_approve: false });
+});

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "@lichen/wire";
 import { expect } from "vitest";
-import type { Owner, Session } from "../src/index.ts";
+import type { Owner, Session, Work } from "../src/index.ts";
 import { scriptedEngine } from "../src/testing/index.ts";
 import { turns, until } from "./clock.ts";
 import { harnessed } from "./harness.contract.ts";
@@ -222,6 +222,28 @@ export function keptAgentsContract(host: string, withSql: WithSql): void {
         expect(await refusal(next.owner.remove("k1"))).toBe("unavailable");
         next.die();
       }
+    },
+  );
+
+  check(
+    "[RH11] what was admitted and had not begun when its agent was removed does not begin",
+    async (stage) => {
+      const begun: string[] = [];
+      const onRun = ({ text }: Work) => void begun.push(text);
+      const { engine } = harnessed(
+        scriptedEngine([{ hang: true }], { onRun, can: { eager: false } }),
+      );
+      const life = await keeping(stage, engine);
+      const release = life.holdSyncs();
+      const sending = refusal(life.agent.session("main").send(prompt("p")));
+      await until(() => stage.sql.all("select 1 from command").length > 0, "it is admitted");
+      const removing = life.owner.remove("k1");
+      await turns(5);
+      release();
+      await removing;
+      expect(["no refusal", "closed"]).toContain(await sending);
+      expect(begun).toEqual([]);
+      expect(life.owner.running()).toBe(0);
     },
   );
 

@@ -4,7 +4,7 @@ import { json, readQuery } from "@lichen/server/door";
 import { Fault } from "@lichen/wire";
 import { Hono } from "hono";
 import * as z from "zod";
-import { type DoorEnv, sessionRoute } from "../routes/route.ts";
+import { type DoorEnv, refusedAs, sessionRoute } from "../routes/route.ts";
 import type { MachineSessions } from "../sessions/machine-sessions.ts";
 import { longestFile, tooLarge, type Uploads } from "./uploads.ts";
 
@@ -17,9 +17,11 @@ export function fileRoutes(sessions: MachineSessions, uploads: Uploads): Hono<Do
       right: "send",
       run: async ({ request, seat }) => {
         const { name } = readQuery(request, FileQuery);
-        if (Number(request.headers.get("content-length") ?? 0) > longestFile) throw tooLarge();
-        const bytes = piecesOf(request);
-        return json({ path: await uploads.keep(seat.id, { name, bytes }) }, 201);
+        const kept = async (): Promise<string> => {
+          if (Number(request.headers.get("content-length") ?? 0) > longestFile) throw tooLarge();
+          return uploads.keep(seat.id, { name, bytes: piecesOf(request) });
+        };
+        return json({ path: await refusedAs(400, kept, "too_large") }, 201);
       },
     },
   });

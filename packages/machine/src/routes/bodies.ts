@@ -39,9 +39,14 @@ export const SettingsBody = z.strictObject({
   accept_files_from: noneYet("accept_files_from"),
   meshes: noneYet("meshes"),
   fresh_by_agents: notYet("fresh_by_agents", false),
+  // Not settings: whoever is named has nothing more waiting here, and nobody has on this machine.
+  decline_tasks_from: z.string().exactOptional(),
+  ignore_file_request: z.string().exactOptional(),
 });
 
-export const RenameBody = z.strictObject({ name: z.string().max(1_024) });
+export const RenameBody = z.strictObject({ name: z.string() });
+
+export const CageBody = z.strictObject({ cage: JsonObject.nullable() });
 
 /** Ids are made on devices; ours come before them. */
 export const MessageBody = z.strictObject({
@@ -80,3 +85,5 @@ export const EventsQuery = z.strictObject({
 });
 export const LastEventId = eventNumber("Last-Event-ID");
 export const NoQuery = z.strictObject({});
+/** Of a machine that has no tasks it says nothing. */
+export const TasksQuery = z.strictObject({ session: z.string().exactOptional() });

@@ -6,6 +6,7 @@ import { Fault } from "@lichen/wire";
 import { Hono } from "hono";
 import type { Harnesses } from "../harnesses/harness.ts";
 import type { MachineSessions } from "../sessions/machine-sessions.ts";
+import { absentRoutes } from "./absent-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { harnessRoutes } from "./harness-routes.ts";
 import { type DoorEnv, refuse } from "./route.ts";
@@ -31,6 +32,7 @@ export function createMachineMount(options: MachineAppOptions): Mount {
     talkRoutes(sessions),
     eventRoutes({ sessions, streams, platform }),
     harnessRoutes(harnesses),
+    absentRoutes(sessions),
     ...more,
   ])
     app.route("/", router);

@@ -2,6 +2,7 @@
 // status under which clients know refusals.
 //
 //   MA18  Who may not do something is refused before a body is read; what they may not see is not there.
+//   MA37  What comes out of a cage, as its machine says, changes nothing, whoever's machine that is.
 //   MA19  A refusal is `{"error": <sentence>}`, beside it our code of it and whether the same may succeed later.
 
 import {
@@ -13,7 +14,7 @@ import {
   statusHeaders,
   withoutBody,
 } from "@lichen/server/door";
-import { Fault, faultStatus } from "@lichen/wire";
+import { Fault, type FaultCode, faultStatus } from "@lichen/wire";
 import type { Hono } from "hono";
 import { onlySession } from "../harnesses/late-engine.ts";
 import { type MachineSessions, unknownSession } from "../sessions/machine-sessions.ts";
@@ -44,6 +45,9 @@ export interface Deed<A extends Ask> {
   readonly right?: Right;
   run(ask: A): Response | Promise<Response>;
 }
+
+/** A machine sets it on what it passes on from a cage. It only takes away. */
+const cageHeader = "x-shrooms-caged";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Deeds<A extends Ask> = { readonly [M in Method]?: Deed<A> };
@@ -97,7 +101,10 @@ async function perform<A extends Ask>(
   const method = request.method === "HEAD" ? "GET" : request.method;
   const deed = Object.hasOwn(deeds, method) ? deeds[method as Method] : undefined;
   if (!deed) return wrongMethod(request.method, Object.keys(deeds));
-  const answer = await deed.run(admit(deed));
+  const ask = admit(deed);
+  if (method !== "GET" && request.headers.has(cageHeader))
+    throw new Fault("denied", "What comes out of a cage changes nothing here: ask its owner.");
+  const answer = await deed.run(ask);
   return request.method === "HEAD" ? withoutBody(answer) : answer;
 }
 
@@ -111,22 +118,30 @@ function askOf(path: string, request: Request, principal: Principal): Ask {
   };
 }
 
-/** Runs what a request asks for; its refusals travel under the one status that clients know for them. */
-export async function refusedAs<T>(status: 400 | 409, work: () => Promise<T>): Promise<T> {
+/**
+ * Runs what a request asks for; its refusals travel under the one status that clients know for them: all of them, or
+ * those of one code.
+ */
+export async function refusedAs<T>(
+  status: 400 | 409,
+  work: () => Promise<T>,
+  code?: FaultCode,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!Fault.is(error) || error.code === "internal" || error.code.startsWith("unknown_"))
       throw error;
+    if (code !== undefined && error.code !== code) throw error;
     throw new Refusal(error, status);
   }
 }
 
-/** A refusal under another status than its code's. */
-class Refusal extends Fault {
+/** A refusal under another status than its code's: the one that clients know for it. */
+export class Refusal extends Fault {
   readonly status: number;
 
-  constructor(fault: Fault, status: number) {
+  constructor(fault: Fault, status: 400 | 409 | 501) {
     super(fault.code, fault.message, { cause: fault, retryable: fault.retryable });
     this.status = status;
   }

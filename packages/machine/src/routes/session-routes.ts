@@ -114,6 +114,8 @@ async function settings({ request, by, seat }: SessionAsk): Promise<Response> {
     accept_files_from: _filesFrom,
     meshes: _meshes,
     fresh_by_agents: _fresh,
+    decline_tasks_from: _declined,
+    ignore_file_request: _ignored,
     ...patch
   } = await readJson(request, SettingsBody);
   await refusedAs(409, () => seat.configure(patch, by));

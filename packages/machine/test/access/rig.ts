@@ -14,7 +14,7 @@ import {
   type MeshProvider,
   openStaticProvider,
 } from "../../src/access/index.ts";
-import { type Machine, openMachine } from "../../src/index.ts";
+import { type Harness, type Machine, openMachine } from "../../src/index.ts";
 import { scriptedHarness, type ScriptedOptions } from "../scripted.ts";
 
 export interface Ask {
@@ -56,6 +56,9 @@ export interface Body {
 
 export interface AccessRigOptions {
   readonly script?: ScriptedOptions["script"];
+  /** In the place of the scripted one. */
+  readonly harnesses?: readonly Harness[];
+  readonly env?: Record<string, string>;
   readonly meshes?: object;
   readonly only?: readonly string[];
   /** Where an earlier rig lived. */
@@ -101,8 +104,10 @@ export class AccessRig implements AsyncDisposable {
       stateDir,
       home,
       platform,
-      env: { PATH: process.env["PATH"] },
-      harnesses: [scriptedHarness(options.script === undefined ? {} : { script: options.script })],
+      env: { PATH: process.env["PATH"], ...options.env },
+      harnesses: options.harnesses ?? [
+        scriptedHarness(options.script === undefined ? {} : { script: options.script }),
+      ],
       report: (error) => reports.push(error),
     });
     const host = await listenMachine({

@@ -237,6 +237,8 @@ export class Coordinator implements RunHouse {
   }
 
   #launch(row: SessionRow, cid: number, work: Work, engine: Engine): void {
+    // Its agent was released meanwhile: nothing of it begins any more.
+    if (!this.#engines.has(row.aid)) return this.#places.giveBack();
     const run = new LiveRun(this, row, cid);
     this.#live.set(row.sid, run);
     // Steers that the earlier process did not come to wait for the run that goes on.
