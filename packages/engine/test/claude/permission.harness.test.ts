@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { ReceivedRequest } from "../../src/testing/index.ts";
@@ -191,6 +192,33 @@ test("[CC14] a cancelled turn stops while a person is waited for, whose answer t
   rig.provider.push("Still here.");
   expect(await rig.prompt("and now?")).toMatchObject({ answer: "Still here." });
   expect((await rig.data("harness.process")).length).toBe(1);
+});
+
+test("[CC14] what a hook of Claude Code's own decides while a person is asked is withdrawn, and runs", async () => {
+  rig = await Rig.start({ script: [{ parts: [bash("touch hooked.txt")] }, "Done."] });
+  const decision = {
+    hookSpecificOutput: { hookEventName: "PermissionRequest", decision: { behavior: "allow" } },
+  };
+  const wait = `until [ -e ${join(rig.dir, "asked")} ]; do sleep 0.05; done`;
+  const command = `${wait}; echo '${JSON.stringify(decision)}'`;
+  const hooks = { PermissionRequest: [{ hooks: [{ type: "command", command }] }] };
+  const config = join(rig.folder, "home/.claude");
+  await mkdir(config, { recursive: true });
+  await writeFile(join(config, "settings.json"), JSON.stringify({ hooks }));
+  const id = await rig.send({ type: "prompt", text: "go" });
+  const approval = await rig.untilAsked();
+  await writeFile(join(rig.dir, "asked"), "");
+  expect(await rig.settled(id)).toMatchObject({ terminal: "completed", answer: "Done." });
+  expect(has("hooked.txt")).toBe(true);
+  const { approvalId } = approval;
+  expect(await rig.data("approval.withdrawn")).toEqual([
+    { approvalId, reason: "Claude Code withdrew it" },
+  ]);
+  const late = await rig.session.send({
+    ...{ type: "answer", requestId: "late", approvalId, allow: false },
+  });
+  expect(late.status).toBe("too_late");
+  expect(await rig.data("call.started")).toMatchObject([{ name: "Bash" }]);
 });
 
 test("[CC15] auto-approve counts as soon as it is switched, in both directions", async () => {
