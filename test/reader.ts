@@ -1,7 +1,8 @@
 // Somebody who follows a page of the documentation, with a computer of their own.
 //
 //   ```sh          lines to type; `sh keep` is a terminal of its own that stays open (a host, a server); `sh screen` is
-//                  a line that takes over a terminal
+//                  a line that takes over a terminal; `sh elsewhere` is typed on another computer. A word with … in it
+//                  is copied from what was printed before
 //   ```text        what the lines before it print; … stands for anything
 //   ```text typed  what is typed on that terminal, each line with enter; `text keys` are keys, one a line
 //   ```text screen what it shows then
@@ -50,13 +51,14 @@ export async function follow({ path, steps }: Page): Promise<void> {
 
 type Step =
   | {
-      readonly kind: "type" | "keep" | "expect" | "open" | "enter" | "press" | "see";
+      readonly kind: "type" | "elsewhere" | "keep" | "expect" | "open" | "enter" | "press" | "see";
       readonly text: string;
     }
   | { readonly kind: "write"; readonly path: string; readonly text: string };
 
 const kinds: Readonly<Record<string, Exclude<Step["kind"], "write">>> = {
   sh: "type",
+  "sh elsewhere": "elsewhere",
   "sh keep": "keep",
   "sh screen": "open",
   text: "expect",
@@ -90,6 +92,8 @@ class Reader implements AsyncDisposable {
   #terminal: Terminal | undefined;
   #where: string;
   #printed = "";
+  /** All that was printed so far, which words are copied from. */
+  #seen = "";
 
   private constructor(home: string, where: string) {
     this.#home = home;
@@ -112,10 +116,13 @@ class Reader implements AsyncDisposable {
         return writeFile(path, step.text);
       }
       case "type":
-        this.#printed = await this.#type(linesOf(step.text).join("\n"));
+        this.#see(await this.#type(linesOf(step.text).join("\n")));
+        return;
+      case "elsewhere":
+        this.#see(await this.#typeElsewhere(step.text));
         return;
       case "keep":
-        this.#printed = await this.#keep(linesOf(step.text).join("\n"));
+        this.#see(await this.#keep(linesOf(step.text).join("\n")));
         return;
       case "expect":
         return expect(this.#printed).toMatch(wanted(step.text));
@@ -167,7 +174,25 @@ class Reader implements AsyncDisposable {
     return `${repository}/node_modules/.bin:${process.env["PATH"] ?? ""}`;
   }
 
-  async #type(script: string): Promise<string> {
+  #see(printed: string): void {
+    this.#printed = printed;
+    this.#seen += printed;
+  }
+
+  /** A computer of its own, as far as programs can tell: another home. */
+  async #typeElsewhere(text: string): Promise<string> {
+    const home = join(this.#home, "elsewhere");
+    await mkdir(home, { recursive: true });
+    const { process: shell, ended } = this.#shell(copied(text, this.#seen), home);
+    let printed = "";
+    shell.stdout.setEncoding("utf8").on("data", (more: string) => (printed += more));
+    await ended;
+    expect({ code: shell.exitCode, text, printed }).toMatchObject({ code: 0 });
+    return printed;
+  }
+
+  async #type(given: string): Promise<string> {
+    const script = copied(given, this.#seen);
     const where = join(this.#home, ".where");
     const { process: shell, ended } = this.#shell(`${script}\npwd > "${where}"`);
     let printed = "";
@@ -198,10 +223,10 @@ class Reader implements AsyncDisposable {
     return printed;
   }
 
-  #shell(script: string): Shell {
+  #shell(script: string, home?: string): Shell {
     const child = spawn("bash", ["-e", "-c", `exec 2>&1\n${script}`], {
-      cwd: this.#where,
-      env: { PATH: this.#path(), HOME: this.#home },
+      cwd: home ?? this.#where,
+      env: { PATH: this.#path(), HOME: home ?? this.#home },
       detached: true,
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -237,6 +262,16 @@ function linesOf(text: string): string[] {
     .split("\n")
     .flatMap((line) => line.split(" && "))
     .filter((line) => !done.test(line.trim()));
+}
+
+/** The script with each word that has … in it as it was printed last. */
+function copied(script: string, seen: string): string {
+  return script.replaceAll(/[^\s"'`=]*…[^\s"'`]*/g, (word) => {
+    const pattern = new RegExp(word.split("…").map(escape).join("[^\\s\"'`]+"), "g");
+    const found = seen.match(pattern)?.at(-1);
+    if (found === undefined) throw new Error(`a page copies ${word}, which nothing printed`);
+    return found;
+  });
 }
 
 function escape(text: string): string {
