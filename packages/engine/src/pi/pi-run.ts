@@ -16,7 +16,7 @@ import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import { Feed } from "./feed.ts";
 import { lineDraft } from "./recorder.ts";
 import { type Found, foundIn, hasSpoken, noteOf, placeIn, placeLine } from "./recovery.ts";
-import { resultOf, settledResult } from "./settlement.ts";
+import { compactedResult, resultOf, settledResult } from "./settlement.ts";
 import { Turn } from "./turn.ts";
 import type { PiLink, TurnEnd } from "./turn-parts.ts";
 import { Words } from "./words.ts";
@@ -105,9 +105,7 @@ export class PiRun {
     const refusal = await this.#pi.catalogue.set(run.settings());
     if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
     if (run.signal.aborted) return this.#stopped();
-    await turn.recorder.lines(
-      placeLine({ after: await this.#lastId(), stats: this.#pi.meter.stats }),
-    );
+    await turn.recorder.lines(await this.#place());
     this.#isSent = true;
     await turn.prompt({ text: this.#words.prompt, images: this.#images(this.#work.images) });
     await this.#sendSteers(turn, steers);
@@ -140,8 +138,11 @@ export class PiRun {
   }
 
   async #compact(turn: Turn): Promise<Result> {
+    const done = this.#isResumed ? await this.#compacted() : undefined;
+    if (done) return this.#counted(turn, compactedResult(turn, done));
     const refusal = await this.#pi.catalogue.set(this.#run.settings());
     if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
+    await turn.recorder.lines(await this.#place());
     const id = this.#pi.requests.newId();
     const { text } = this.#work;
     turn.endsWith(id);
@@ -152,6 +153,16 @@ export class PiRun {
       ...(text === "" ? {} : { customInstructions: text }),
     });
     return this.#finish(turn, await turn.drive());
+  }
+
+  /** What pi wrote down of a compaction that an earlier host asked for. */
+  async #compacted(): Promise<JsonObject | undefined> {
+    const place = placeIn(this.#run.lines());
+    const file = this.#pi.host.harness().conversation?.file;
+    if (!place || file === undefined) return undefined;
+    this.#pi.meter.goOnFrom(place.stats);
+    const entries = await this.#pi.parts.files.entriesAfter(file, place.after);
+    return entries?.findLast(({ type }) => type === "compaction");
   }
 
   /** What became of the prompt that an earlier host sent; undefined where it sent none. */
@@ -206,7 +217,12 @@ export class PiRun {
     }
   }
 
-  /** Where pi's transcript ends now. */
+  /** Where pi stands now, as a line. */
+  async #place(): Promise<JsonObject> {
+    return placeLine({ after: await this.#lastId(), stats: this.#pi.meter.stats });
+  }
+
+  /** Of the newest entry of pi's transcript. */
   async #lastId(): Promise<string | undefined> {
     const { requests, parts, host } = this.#pi;
     const file = host.harness().conversation?.file;
@@ -262,9 +278,10 @@ export class PiRun {
 
   /** How a run ends that finds no pi, or none that answers. */
   async #failed({ message, retryable }: Fault): Promise<Result> {
+    const { type, text } = this.#work;
     const found = this.#isResumed ? await this.#found() : undefined;
-    // A command of an extension leaves nothing in the transcript.
-    const isAbsent = found?.how === "absent" && !this.#work.text.startsWith("/");
+    // Neither a compaction nor a command of an extension is a message of the transcript.
+    const isAbsent = found?.how === "absent" && type !== "compact" && !text.startsWith("/");
     if (!this.#isSent && (!found || isAbsent))
       return { terminal: "failed", diagnostic: message, retryable };
     return {

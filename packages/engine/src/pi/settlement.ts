@@ -1,7 +1,7 @@
 // How a run of pi ends, by how its turn ended.
 
-import type { Result } from "@lichen/runtime";
-import { cut } from "@lichen/wire";
+import type { Draft, Result } from "@lichen/runtime";
+import { cut, type JsonObject } from "@lichen/wire";
 import type { Gone } from "../harness/supervisor.ts";
 import { compactionOf } from "./messages.ts";
 import { lineDraft } from "./recorder.ts";
@@ -39,7 +39,7 @@ function plainResult(turn: Turn, end: Parameters<typeof resultOf>[1]): Result {
       };
     }
     case "compacted":
-      return compactedResult(turn, end);
+      return answeredCompaction(turn, end);
     case "gone":
       return goneResult(turn, end.gone);
     case "settled":
@@ -47,23 +47,30 @@ function plainResult(turn: Turn, end: Parameters<typeof resultOf>[1]): Result {
   }
 }
 
-function compactedResult(
-  { recorder }: Turn,
+function answeredCompaction(
+  turn: Turn,
   { response, line }: Extract<TurnEnd, { how: "compacted" }>,
 ): Result {
+  if (response.success) return compactedResult(turn, response.data, [lineDraft(line)]);
   const entries = [lineDraft(line)];
-  if (response.success) {
-    const data = compactionOf(response.data, false);
-    recorder.count(data.usage);
-    return {
-      terminal: "completed",
-      answer: textAt(response.data, "summary"),
-      entries: [...entries, { kind: "compaction", data }],
-    };
-  }
   if (/nothing to compact|already compacted/i.test(response.error))
     return { terminal: "completed", answer: `${response.error}.`, entries };
   return { terminal: "failed", diagnostic: response.error, entries };
+}
+
+/** `compaction`: as pi answers or keeps it. */
+export function compactedResult(
+  { recorder }: Turn,
+  compaction: JsonObject,
+  lines: readonly Draft[] = [],
+): Result {
+  const data = compactionOf(compaction, false);
+  recorder.count(data.usage);
+  return {
+    terminal: "completed",
+    answer: textAt(compaction, "summary"),
+    entries: [...lines, { kind: "compaction", data }],
+  };
 }
 
 /** The process ended in mid-turn. */

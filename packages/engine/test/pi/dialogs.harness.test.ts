@@ -1,5 +1,7 @@
 // Dialogs of pi's extensions, as questions to a person; commands of extensions; what extensions do by themselves.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Rig, type RigOptions, startRig, untilAsked } from "./rig.ts";
 
@@ -82,6 +84,44 @@ test("[PI9] a dialog that pi gives up by its own time is withdrawn, and cannot b
     ({ kind, data }) => kind === "message.assistant" && JSON.stringify(data).includes("thanks"),
   );
   expect(rig.provider.requests[0]?.messages.at(-1)?.text).toBe("picked undefined");
+});
+
+const gate = `export default (pi) => pi.on("tool_call", async ({ toolName, input }, ctx) => {
+  if (toolName !== "bash") return;
+  const sure = await ctx.ui.confirm("May it run?", input.command);
+  if (!sure) return { block: true, reason: "a person said no" };
+});`;
+
+test("[PI9] a tool that an extension asks about runs where a person allows it, and neither where they deny nor where the turn is stopped", async () => {
+  const touch = (file: string) => ({
+    parts: [{ call: { name: "bash", input: { command: `touch ${file}` } } }],
+  });
+  const rig = await rigFor({
+    extension: gate,
+    script: [touch("allowed"), "one", touch("denied"), "two", touch("withdrawn"), "three"],
+  });
+  const ask = async (text: string): Promise<{ commandId: string; approvalId: string }> => {
+    const commandId = await rig.send({ type: "prompt", text });
+    const { approvalId, questions } = await untilAsked(rig);
+    expect(questions).toMatchObject([{ question: expect.stringMatching(/^May it run\?\ntouch/) }]);
+    return { commandId, approvalId };
+  };
+  const first = await ask("1");
+  expect(existsSync(join(rig.dir, "allowed"))).toBe(false);
+  await rig.send({ type: "answer", approvalId: first.approvalId, allow: true });
+  expect(await rig.settled(first.commandId)).toMatchObject({ answer: "one" });
+  const second = await ask("2");
+  await rig.send({ type: "answer", approvalId: second.approvalId, allow: false });
+  expect(await rig.settled(second.commandId)).toMatchObject({ answer: "two" });
+  const third = await ask("3");
+  await rig.send({ type: "cancel", commandId: third.commandId });
+  expect(await rig.settled(third.commandId)).toMatchObject({ terminal: "cancelled" });
+  expect(await rig.prompt("4")).toMatchObject({ terminal: "completed", answer: "three" });
+  const made = ["allowed", "denied", "withdrawn"].filter((it) => existsSync(join(rig.dir, it)));
+  expect(made).toEqual(["allowed"]);
+  const [, denied] = await rig.data("message.tool");
+  expect(denied).toMatchObject({ isError: true, content: [{ text: "a person said no" }] });
+  expect((await rig.session.read()).approvals).toEqual([]);
 });
 
 test("[PI9] a declined dialog is cancelled in pi; a stopped turn leaves no question", async () => {

@@ -1,5 +1,5 @@
 // A host that its own pi kills: `node killed-host.ts FOLDER MOMENT TEXT STEER`. It sends the text, and the steer once a call
-// runs; it touches the file `seen` in pi's folder once that call stands in the log.
+// runs; `/compact` is sent behind two prompts; it touches the file `seen` in pi's folder once that call stands in the log.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,13 @@ const engine = engineIn(folder, {
 const agent = await owner.attach({ agent: "tester", engine });
 await agent.create({ requestId: "session", session: "s" });
 const session = agent.session("s");
-await session.send({ type: "prompt", requestId: "first", text });
+if (text.startsWith("/compact")) {
+  for (const requestId of ["1", "2"]) {
+    const { commandId = "" } = await session.send({ type: "prompt", requestId, text: requestId });
+    await session.readSettlement(commandId, { timeoutMs: 30_000 });
+  }
+  await session.send({ type: "compact", requestId: "first" });
+} else await session.send({ type: "prompt", requestId: "first", text });
 for await (const frame of session.watch()) {
   if (frame.type === "partial" || frame.type === "state") continue;
   const { entries, approvals } = await session.read();

@@ -3,8 +3,21 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
-/** `in`: a line of the host that is not handed on; `out`: a line of pi that the host never sees. */
-const moments: Readonly<Record<string, { readonly way: "in" | "out"; readonly has: string }>> = {
+interface Moment {
+  /** `in`: a line of the host that is not handed on; `out`: a line of pi that the host never sees. */
+  readonly way: "in" | "out";
+  readonly has: string;
+  /** Of the lines that have it; the first where it is left out. */
+  readonly nth?: number;
+}
+
+const moments: Readonly<Record<string, Moment>> = {
+  "before pi says who it is": { way: "out", has: '"command":"get_state"' },
+  "before pi is told its prompt's place": { way: "out", has: '"command":"get_entries"' },
+  "when pi tries again": { way: "out", has: '"type":"auto_retry_start"' },
+  "when pi is asked what it used": { way: "out", has: '"command":"get_session_stats"', nth: 2 },
+  "when pi has compacted": { way: "out", has: '"command":"compact"' },
+  "when pi has read the note": { way: "out", has: "ended in the middle of this turn" },
   "before pi reads the prompt": { way: "in", has: '"type":"prompt"' },
   "when pi has read the prompt": { way: "out", has: '"role":"user"' },
   "when pi has answered": { way: "out", has: '"type":"agent_settled"' },
@@ -22,6 +35,7 @@ const child: ChildProcessWithoutNullStreams = spawn(program, args, { stdio: "pip
 child.stderr.pipe(process.stderr);
 child.once("exit", (code) => process.exit(code ?? 1));
 let isKilled = false;
+let left = moment.nth ?? 1;
 
 relay(process.stdin, child.stdin, "in");
 relay(child.stdout, process.stdout, "out");
@@ -33,7 +47,7 @@ function relay(from: NodeJS.ReadableStream, to: NodeJS.WritableStream, way: "in"
     for (let at = rest.indexOf(10); at !== -1; at = rest.indexOf(10)) {
       const line = rest.subarray(0, at + 1);
       rest = rest.subarray(at + 1);
-      if (!isKilled && moment?.way === way && line.includes(moment.has)) {
+      if (!isKilled && moment?.way === way && line.includes(moment.has) && --left === 0) {
         isKilled = true;
         process.kill(process.ppid, "SIGKILL");
       }

@@ -10,7 +10,8 @@ import type { ReceivedRequest, Step } from "../../src/testing/index.ts";
 import { pi, type Rig, type RigOptions, startRig } from "./rig.ts";
 
 interface Killed extends Omit<RigOptions, "inherits"> {
-  readonly at: string;
+  /** Of each host that was killed, one after the other. */
+  readonly at: string | readonly string[];
   readonly text?: string;
   readonly steer?: string;
 }
@@ -25,18 +26,29 @@ async function afterKill({
   const rig = await startRig({
     ...options,
     async inherits(folder) {
-      const program = join(import.meta.dirname, "killed-host.ts");
-      const host = spawn(process.execPath, [program, folder, at, text, steer], {
-        env: { PATH: process.env["PATH"] ?? "", HOME: folder },
-        stdio: ["ignore", "inherit", "inherit"],
-      });
-      const [, signal] = await happened(host, "exit");
-      if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
+      for (const moment of [at].flat()) await killedAt(folder, moment, text, steer);
     },
   });
   onTestFinished(() => rig.close());
-  const queued = await rig.until(({ kind }) => kind === "command.queued");
-  return { rig, settlement: await rig.settled(queued.commandId ?? "") };
+  const queued = (await rig.entries()).findLast(
+    ({ kind, requestId }) => kind === "command.queued" && requestId === "first",
+  );
+  return { rig, settlement: await rig.settled(queued?.commandId ?? "") };
+}
+
+async function killedAt(
+  folder: string,
+  moment: string,
+  text: string,
+  steer: string,
+): Promise<void> {
+  const program = join(import.meta.dirname, "killed-host.ts");
+  const host = spawn(process.execPath, [program, folder, moment, text, steer], {
+    env: { PATH: process.env["PATH"] ?? "", HOME: folder },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const [, signal] = await happened(host, "exit");
+  if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
 }
 
 const hang: Step = { parts: [{ hang: true }] };
@@ -54,6 +66,10 @@ function lastAsked(rig: Rig): string[] {
   return rig.provider.requests.at(-1)?.messages.map(({ text }) => text) ?? [];
 }
 
+function notesIn({ messages }: ReceivedRequest): number {
+  return messages.filter(({ text }) => text.includes("ended in the middle of this turn")).length;
+}
+
 test("[PI13] a prompt that pi never read is sent again, once", async () => {
   const { rig, settlement } = await afterKill({
     at: "before pi reads the prompt",
@@ -62,6 +78,68 @@ test("[PI13] a prompt that pi never read is sent again, once", async () => {
   expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
   expect(rig.provider.requests).toHaveLength(1);
   expect(lastAsked(rig)).toEqual(["go"]);
+});
+
+test("[PI13] a host that was killed before anything was sent leaves a prompt that is sent once", async () => {
+  for (const at of ["before pi says who it is", "before pi is told its prompt's place"]) {
+    const { rig, settlement } = await afterKill({ at, script: ["done"] });
+    expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+    expect(rig.provider.requests).toHaveLength(1);
+    expect(lastAsked(rig)).toEqual(["go"]);
+    expect(await rig.data("harness.process")).toHaveLength(2);
+  }
+});
+
+test("[PI13] a host that was killed between pi's last word and the settlement settles with that word", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when pi is asked what it used",
+    script: ["done"],
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(settlement.usage).toMatchObject({ input: 10 });
+  expect(rig.provider.requests).toHaveLength(1);
+});
+
+test("[PI13] a host that was killed while pi waited to try again goes on with a note", async () => {
+  const { rig, settlement } = await afterKill({
+    at: "when pi tries again",
+    settings: { retry: { baseDelayMs: 60_000 } },
+    script: (request) => (hasNote(request) ? "done" : { refuse: "overloaded" }),
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done" });
+  expect(lastAsked(rig).join("\n").match(/^go$/gm)).toHaveLength(1);
+});
+
+test("[PI13] a host that was killed while it recovered recovers again, and says nothing twice", async () => {
+  const { rig, settlement } = await afterKill({
+    at: ["when a call has begun", "when pi has read the note"],
+    steer: "and this",
+    script: (request) => {
+      if (!hasNote(request)) return bash("echo on; sleep 300");
+      return notesIn(request) === 1 ? hang : "done";
+    },
+  });
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "done", toolCalls: 1 });
+  const asked = lastAsked(rig).join("\n");
+  expect(asked.match(/^go$/gm)).toHaveLength(1);
+  expect(asked.match(/^and this$/gm)).toHaveLength(1);
+  expect(await rig.data("message.tool")).toHaveLength(1);
+});
+
+test("[PI17] a compaction that was done when its host died is recorded, and not made again", async () => {
+  const words = "word ".repeat(2_000);
+  const { rig, settlement } = await afterKill({
+    at: "when pi has compacted",
+    text: "/compact",
+    script: [words, words, "the summary of it all", "and of its turn", "three"],
+    settings: { compaction: { keepRecentTokens: 1_000, reserveTokens: 2_000 } },
+  });
+  const summary = expect.stringContaining("the summary of it all") as unknown;
+  expect(settlement).toMatchObject({ terminal: "completed", answer: summary });
+  expect(await rig.data("compaction")).toMatchObject([{ automatic: false, summary }]);
+  expect(settlement.usage).toMatchObject({ input: 20 });
+  expect(await rig.prompt("3")).toMatchObject({ terminal: "completed", answer: "three" });
+  expect(rig.provider.requests).toHaveLength(5);
 });
 
 test("[PI13] a prompt that was read and not answered goes on with a note, and is not sent again", async () => {
