@@ -1,4 +1,5 @@
 import { get } from "node:http";
+import { nodePlatform } from "@lichen/runtime/node";
 import type { EngineHost } from "@lichen/runtime";
 import { expect, test } from "vitest";
 import { eventIn, Rig, type TestEvent } from "./rig.ts";
@@ -286,4 +287,28 @@ test("[MA17] a stream ends when its session is deleted and when the machine goes
   await rig.close();
   expect(await b.next()).toBeUndefined();
   expect(b.comments.at(-1)).toBe(": closed");
+});
+
+test("[MA17] an idle stream shows every 20 s that it lives, by a comment that no client takes for an event", async () => {
+  const beats: (() => void)[] = [];
+  const base = nodePlatform({ report: () => {} });
+  await using rig = await Rig.open({
+    platform: {
+      ...base,
+      after: (ms, wake) => {
+        if (ms !== 20_000) return base.after(ms, wake);
+        beats.push(wake);
+        return () => {};
+      },
+    },
+  });
+  await rig.make("a");
+  await using reader = await rig.events("a");
+  for (let beat = 0; beat < 3; beat++) {
+    while (beats.length <= beat) await new Promise((resolve) => void setImmediate(resolve));
+    beats[beat]!();
+  }
+  await rig.send("a", "hello");
+  expect(await reader.take(1)).toMatchObject([{ id: 1, kind: "message" }]);
+  expect(reader.comments.slice(1)).toEqual(Array(3).fill(": keepalive"));
 });

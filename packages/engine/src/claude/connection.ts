@@ -261,7 +261,9 @@ export class ClaudeConnection implements Connection {
   #pump(): void {
     this.#pumping ??= this.#deliver()
       .catch((error: unknown) => {
-        if (!this.#turn?.run.signal.aborted) this.#options.report(error);
+        // A session that was deleted takes nothing more.
+        const isGone = Fault.is(error) && error.code === "closed";
+        if (!isGone && !this.#turn?.run.signal.aborted) this.#options.report(error);
         // A host that goes refuses with a fault of its own; what cannot be written may not go on unseen. Its end pumps too.
         if (!this.#turn && !Fault.is(error))
           void this.supervisor.stop("what it does cannot be recorded");

@@ -87,11 +87,6 @@ export class Board {
     return this.#glance;
   }
 
-  /** The command whose run is live. */
-  get running(): string | undefined {
-    return this.#running;
-  }
-
   /** Prompts that wait for a person, oldest first. */
   get waiting(): readonly Waiting[] {
     return [...this.#waiting.values()];
