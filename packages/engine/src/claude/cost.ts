@@ -3,13 +3,14 @@
 //   CC38  A process counts from nothing or goes on from what its conversation has cost, as its version does: one that
 //         resumes says what it counts from. Where it does not say, its first result charges nothing.
 //
-//   Seen with Claude Code 2.1.197: each process counts from nothing, also with `--resume`; `get_session_cost` is answered
-//   before the first turn, rounded.
+//   Seen: each process of 2.1.197 counts from nothing, also with `--resume`; those of 2.1.287 and 2.1.332 go on from what
+//   the last one had counted when it ended. All answer `get_session_cost` before their first turn, in words, rounded.
 
 import type { JsonObject } from "@lichen/wire";
 import type { TurnResult } from "./line.ts";
 
-const totalIn = /total cost:\s*\$([\d,]*\.?\d+)/i;
+/** `Total cost:` or `Estimated cost:`, by version. */
+const totalIn = /\bcost:\s*\$([\d,]*\.?\d+)/i;
 
 /** The running total of one process, in US dollars. */
 export class Cost {

@@ -143,7 +143,9 @@ createInterface({ input: process.stdin }).on("line", (text) => {
   }
   if (isDeaf) return;
   if (request?.subtype === "get_session_cost" && process.env["CARRIED"] !== undefined) {
-    const response = { text: `Total cost:            $${carried.toFixed(4)}\nUsage: 0 input` };
+    const response = {
+      text: `${carried === 0 ? "Total" : "Estimated"} cost:  $${carried.toFixed(4)}\nUsage: 0 input`,
+    };
     return say({
       type: "control_response",
       response: { subtype: "success", request_id: id, response },
