@@ -3,7 +3,7 @@
 //
 // Flags: --load or --resume offers that way back into a session (without, a session ends with its process); --images,
 // --models, --modes offer those; --sign-in wants an account; --speaks=N answers another version of the protocol;
-// --mute never answers; --deaf never answers when it is set to something; --garbage prints what is no message and ends; --dies=WORDS says them on stderr and ends.
+// --mute never answers; --deaf never answers when it is set to something; --late=NAME answers for a new session once STATE/NAME exists; --garbage prints what is no message and ends; --dies=WORDS says them on stderr and ends.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -120,7 +120,11 @@ function serve(): void {
         },
       };
     })
-    .onRequest(methods.agent.session.new, ({ params }) => {
+    .onRequest(methods.agent.session.new, async ({ params }) => {
+      const late = valueOf("late");
+      if (late !== undefined) journal({ asked: "new" });
+      while (late !== undefined && !existsSync(join(state, late)))
+        await new Promise((resolve) => setTimeout(resolve, 5));
       if (has("sign-in")) throw RequestError.authRequired(undefined, "No account");
       const sessionId = `s-${process.pid}`;
       journal({ opened: sessionId, cwd: params.cwd });

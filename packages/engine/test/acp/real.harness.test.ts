@@ -3,7 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { ReceivedRequest, ScriptedProvider, Step } from "../../src/testing/index.ts";
-import { piAcp, qwen, type RealAgent, realRig } from "./real.ts";
+import { isMarked, processes } from "../../src/harness/host/processes.ts";
+import { killRealInMidRun } from "./kill.ts";
+import { piAcp, qwen, type RealAgent, realAgents, type RealName, realRig } from "./real.ts";
 import type { Rig, RigOptions } from "./rig.ts";
 
 interface Opened {
@@ -139,6 +141,75 @@ test.each([
       "write it please",
       "again please",
     ]);
+  },
+);
+
+const each = [
+  { name: "pi through pi-acp", agent: "piAcp" as const },
+  { name: "Qwen Code", agent: "qwen" as const },
+];
+
+/** A rig of a real agent whose host was killed at this moment of its first prompt, and is there again. */
+async function killedAt(moment: string, agent: RealName, steps: (rig: Rig) => Step[]) {
+  const opened = await start(realAgents[agent]);
+  const { rig, provider, says } = opened;
+  says(...steps(rig));
+  await rig.shut();
+  await killRealInMidRun(rig, moment, { prompt: "first please", agent, url: provider.url });
+  await rig.open();
+  const [queued] = (await rig.entries()).filter(({ kind }) => kind === "command.queued");
+  return { ...opened, settlement: await rig.settled(queued!.commandId!) };
+}
+
+/** How often the model was to answer the first message, and not one after it in whose history it stands. */
+function timesAsked(provider: ScriptedProvider): number {
+  const last = provider.requests.filter(isMain).map(({ messages }) => messages.at(-1)?.text ?? "");
+  return last.filter((it) => it.includes("first please") && !it.includes("again please")).length;
+}
+
+async function expectNothingLeft(rig: Rig): Promise<void> {
+  const { epoch } = await rig.session.read();
+  await rig.shut();
+  expect((await processes()).filter(({ pid }) => isMarked(pid, epoch))).toEqual([]);
+  await rig.open();
+}
+
+test.each(each)(
+  "[AC29] $name: killed before the message was sent, the host sends it once",
+  async ({ agent }) => {
+    const { rig, provider, settlement } = await killedAt("opened", agent, () => ["one"]);
+    expect(settlement).toMatchObject({ terminal: "completed", answer: "one" });
+    expect(timesAsked(provider)).toBe(1);
+    await expectNothingLeft(rig);
+  },
+);
+
+test.each(each)(
+  "[AC29] $name: killed while a person is asked, the host ends the agent, does nothing twice and says so",
+  async ({ agent }) => {
+    const { rig, provider, says, settlement } = await killedAt("prompt", agent, (it) => [
+      writing(realAgents[agent], it, file),
+    ]);
+    expect(settlement.terminal).toBe("outcome_unknown");
+    expect((await rig.session.read()).approvals).toEqual([]);
+    expect(existsSync(join(rig.dir, file))).toBe(false);
+    says("two");
+    expect(await rig.prompt("again please")).toMatchObject({ answer: "two" });
+    expect(timesAsked(provider)).toBe(1);
+    await expectNothingLeft(rig);
+  },
+);
+
+test.each(each)(
+  "[AC29] $name: killed between the agent's last word and the settlement, the host asks nothing again",
+  async ({ agent }) => {
+    const { rig, provider, says, settlement } = await killedAt("ended", agent, () => ["one"]);
+    expect(settlement.terminal).toBe("outcome_unknown");
+    expect(timesAsked(provider)).toBe(1);
+    says("two");
+    expect(await rig.prompt("again please")).toMatchObject({ answer: "two" });
+    expect(timesAsked(provider)).toBe(1);
+    await expectNothingLeft(rig);
   },
 );
 

@@ -87,6 +87,10 @@ export const qwen: RealAgent = {
   lists: { name: "list_directory", input: (folder) => ({ path: folder }) },
 };
 
+export const realAgents = { piAcp, qwen };
+
+export type RealName = keyof typeof realAgents;
+
 /** Makes engines for a real agent whose home and directory are in this folder. */
 export async function realEngine(
   agent: RealAgent,
