@@ -145,13 +145,15 @@ export class PiConnection implements Connection, HarnessDriver {
     drive: () => Promise<T>,
   ): Promise<T> {
     const over = Promise.withResolvers<void>();
-    this.#live = { feed, driven: over.promise, takesStrays };
+    const live = { feed, driven: over.promise, takesStrays };
+    this.#live = live;
     this.#merge();
     this.supervisor.touch();
     try {
       return await drive();
     } finally {
-      this.#live = undefined;
+      // A run that was given up may end long after the next has begun.
+      if (this.#live === live) this.#live = undefined;
       this.supervisor.touch();
       over.resolve();
       for (const left of feed.drain())

@@ -14,6 +14,7 @@ import { isExtensionCommand } from "./commands.ts";
 import type { PiConnection } from "./connection.ts";
 import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import { Feed } from "./feed.ts";
+import { watchOver } from "./patience.ts";
 import { lineDraft } from "./recorder.ts";
 import { type Found, foundIn, hasSpoken, noteOf, placeIn, placeLine } from "./recovery.ts";
 import { compactedResult, resultOf, settledResult } from "./settlement.ts";
@@ -46,7 +47,11 @@ export class PiRun {
   }
 
   /** Executes a prompt or a compaction. */
-  async execute(): Promise<Result> {
+  execute(): Promise<Result> {
+    return this.#watched(() => this.#tried());
+  }
+
+  async #tried(): Promise<Result> {
     const { signal } = this.#run;
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt >= attempts;
@@ -76,9 +81,20 @@ export class PiRun {
   follow(feed: Feed): Promise<Result> {
     const turn = this.#turn(feed);
     this.#isSent = true;
-    return this.#pi.during({ feed, takesStrays: false }, async () =>
-      this.#finish(turn, await turn.drive()),
+    return this.#watched(() =>
+      this.#pi.during({ feed, takesStrays: false }, async () =>
+        this.#finish(turn, await turn.drive()),
+      ),
     );
+  }
+
+  async #watched(work: () => Promise<Result>): Promise<Result> {
+    const forget = watchOver(this.#run.signal, this.#link());
+    try {
+      return await work();
+    } finally {
+      forget();
+    }
   }
 
   async #execute(turn: Turn): Promise<Result> {
@@ -118,7 +134,7 @@ export class PiRun {
    */
   async #missing(): Promise<{ missing: Steer[]; mayHaveRun?: string }> {
     const earlier = this.#words.steers;
-    const wasSent = placeIn(this.#run.lines()) !== undefined;
+    const wasSent = this.#wasSent;
     // What joins from here on stands in the transcript with what joined before.
     await this.#run.steers();
     const fresh = this.#words.steers.slice(earlier.length);
@@ -266,12 +282,17 @@ export class PiRun {
     };
   }
 
+  /** An earlier host may have sent pi something of this run. */
+  get #wasSent(): boolean {
+    return this.#isResumed && placeIn(this.#run.lines()) !== undefined;
+  }
+
   /** How a run ends that is stopped from outside of pi. */
   #stopped(): Result {
     const { signal } = this.#run;
     if (wasCancelled(signal)) return { terminal: "cancelled" };
     if (!isUnwritable(signal)) return hostClosed;
-    if (this.#isSent) return unrecorded;
+    if (this.#isSent || this.#wasSent) return unrecorded;
     // What could not be written is the runtime's to say.
     throw signal.reason;
   }

@@ -3,9 +3,8 @@
 //   PI1  A turn ends once: where pi says that it has settled (older versions: where its run ends and none follows), where
 //        a command of an extension or pi's refusal left nothing to wait for, or where the process is gone.
 //   PI5  What is sent while it runs joins it, also where pi was about to settle; what pi did not take in is said.
-//   PI8  A turn that is stopped asks pi to stop, and ends the process after eight seconds.
-//   PI25 Where the log cannot be written the process is ended at once: pi waits for nobody.
-//   PI26 So is one that takes no more messages, or answers none.
+//   PI8  A turn that is stopped asks pi to stop.
+//   PI26 A process that takes no more messages, or answers none, is ended.
 
 import type { Run } from "@lichen/runtime";
 import { Fault, type Json, textOf as textOfEntry } from "@lichen/wire";
@@ -19,8 +18,6 @@ import { Recorder } from "./recorder.ts";
 import { Sent, type SentMessage } from "./sent.ts";
 import { Shown } from "./shown.ts";
 import type { PiLink, Prompt, TurnEnd, TurnParts } from "./turn-parts.ts";
-
-const patienceMs = 8_000;
 
 export class Turn {
   readonly recorder: Recorder;
@@ -42,7 +39,6 @@ export class Turn {
   #retriesOver = false;
   #faultOfCommand: string | undefined;
   #compactId: string | undefined;
-  #cancelPatience: (() => void) | undefined;
 
   constructor({ run, feed, link, images }: TurnParts) {
     this.#run = run;
@@ -104,7 +100,6 @@ export class Turn {
     } finally {
       noMoreSteers();
       signal.removeEventListener("abort", stop);
-      this.#cancelPatience?.();
       const unread = this.#sent.clear().filter(({ isNote }) => !isNote);
       this.dropped.push(...unread.map(({ text }) => text));
     }
@@ -165,18 +160,13 @@ export class Turn {
   async #stop(): Promise<undefined> {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    if (isUnwritable(this.#run.signal)) {
-      this.#link.kill("its log cannot be written");
-      return;
-    }
+    // Its process is being ended.
+    if (isUnwritable(this.#run.signal)) return;
     for (const message of this.#sent.open)
       if (message.state === "held") {
         this.#sent.drop(message);
         this.dropped.push(message.text);
       }
-    this.#cancelPatience = this.#link.after(patienceMs, () =>
-      this.#link.kill("it did not stop when it was asked"),
-    );
     void this.dialogs.close("the turn was stopped").catch(() => {});
     this.#abort();
   }

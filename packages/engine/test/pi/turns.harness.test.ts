@@ -200,6 +200,20 @@ test("[PI8] a turn that does not stop loses its process", async () => {
   expect(await rig.prompt("next")).toMatchObject({ terminal: "completed", answer: "fresh" });
 });
 
+test("[PI8] a run that is stopped while pi answers nothing loses its process, and the next one begins", async () => {
+  const rig = await rigFor({ script: ["one", "two"] });
+  await rig.prompt("1");
+  process.kill(rig.engine.standing().pid ?? 0, "SIGSTOP");
+  const commandId = await rig.send({ type: "prompt", text: "never read" });
+  await rig.until((entry) => entry.kind === "run.started" && entry.commandId === commandId);
+  await rig.send({ type: "cancel", commandId });
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "cancelled" });
+  expect(await rig.prompt("2")).toMatchObject({ terminal: "completed", answer: "two" });
+  const [stopped] = await rig.data("harness.stopped");
+  expect(stopped?.reason).toBe("it did not stop when it was asked");
+  expect(rig.provider.requests.at(-1)?.messages.map(({ text }) => text)).toEqual(["1", "one", "2"]);
+});
+
 test("[PI5] lines of an operator reach the model with the next prompt, or in the turn that runs", async () => {
   const call = { call: { name: "bash", input: { command: "true" } } };
   const rig = await rigFor({ script: [{ parts: [{ gate: "go" }, call] }, "done"] });
