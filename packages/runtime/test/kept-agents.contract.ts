@@ -200,6 +200,34 @@ export function keptAgentsContract(host: string, withSql: WithSql): void {
   );
 
   check(
+    "[RH11] an agent whose session was deleted a moment before is kept until that one's connection is closed",
+    async (stage) => {
+      const gate = Promise.withResolvers<void>();
+      const base = scriptedEngine([{ hang: true }]);
+      const life = await keeping(stage, {
+        ...base,
+        open: (of, house) => ({
+          ...base.open(of, house),
+          stays: true,
+          close: () => gate.promise,
+        }),
+      });
+      const { agent, owner } = life;
+      const session = agent.session("main");
+      await sent(session, prompt("p"));
+      await until(() => owner.running() === 1, "it runs");
+      await session.delete();
+      let isRemoved = false;
+      const removing = owner.remove("k1").then(() => (isRemoved = true));
+      await turns(50);
+      expect([isRemoved, owner.kept().length]).toEqual([false, 1]);
+      gate.resolve();
+      await removing;
+      expect(owner.kept()).toEqual([]);
+    },
+  );
+
+  check(
     "[RH11] an agent that nobody attached is removed as well, and no crash leaves a part of one",
     async (stage) => {
       for (let crash = 1; crash <= 5; crash++) {

@@ -1,9 +1,9 @@
 // Directories that are made for sessions: they stay with the first session in them, and go with the last request that
 // wanted them and was refused.
 
-import { realpathSync, rmdirSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { liesIn } from "@lichen/server/node";
-import { makeDirectory } from "./session-name.ts";
+import { makeDirectory, removeIfEmpty } from "./session-name.ts";
 
 export class MadeDirectories {
   /** Of requests under way. */
@@ -33,13 +33,5 @@ export class MadeDirectories {
       this.#made.delete(folder);
       removeIfEmpty(folder);
     }
-  }
-}
-
-function removeIfEmpty(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // Somebody has put something there meanwhile: it is theirs now.
   }
 }

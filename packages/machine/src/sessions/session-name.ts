@@ -45,7 +45,7 @@ export function makeDirectory(path: string): string[] {
       made.push(at);
     }
   } catch (error) {
-    for (const at of made.toReversed()) rmdirSync(at);
+    for (const at of made.toReversed()) removeIfEmpty(at);
     throw toSystemRefusal(error, `dir: ${path}`);
   }
   return made;
@@ -56,5 +56,13 @@ function statOf(path: string): Stats | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
     throw toSystemRefusal(error, `dir: ${path}`);
+  }
+}
+
+export function removeIfEmpty(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch {
+    // Somebody has put something there meanwhile: it is theirs now.
   }
 }

@@ -22,6 +22,7 @@ export class Connections {
   readonly #sessions: Sessions;
   readonly #house: ConnectionHouse;
   readonly #open = new Map<number, { readonly aid: number; readonly connection: Connection }>();
+  readonly #closing = new Map<number, { readonly aid: number; readonly closed: Promise<void> }>();
 
   constructor(sessions: Sessions, house: ConnectionHouse) {
     this.#sessions = sessions;
@@ -53,14 +54,23 @@ export class Connections {
     return [...this.#open.keys()];
   }
 
+  /** Those of an agent, with the ones that are closing. */
   sidsOf(aid: number): number[] {
-    return [...this.#open].filter(([, it]) => it.aid === aid).map(([sid]) => sid);
+    return [...this.#open, ...this.#closing].filter(([, it]) => it.aid === aid).map(([sid]) => sid);
   }
 
-  /** Settles when it is closed, also where there is none. */
+  /** Settles when it is closed, also where it was closing already, or there is none. */
   close(sid: number): Promise<void> {
-    const connection = this.#open.get(sid)?.connection;
+    const before = this.#closing.get(sid)?.closed;
+    const open = this.#open.get(sid);
+    if (!open) return before ?? Promise.resolve();
     this.#open.delete(sid);
-    return connection ? this.#house.closing((async () => connection.close())()) : Promise.resolve();
+    const { aid, connection } = open;
+    const closing = this.#house.closing((async () => connection.close())());
+    const closed = Promise.all([before, closing]).then(() => {
+      if (this.#closing.get(sid)?.closed === closed) this.#closing.delete(sid);
+    });
+    this.#closing.set(sid, { aid, closed });
+    return closed;
   }
 }
