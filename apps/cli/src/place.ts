@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@lichen/client";
-import { connectHost, findAgent, hostsDir } from "@lichen/server/node";
+import { type Connection, connectHost, findAgent, hostsDir } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Input } from "./command.ts";
 import { loadEnvironment } from "./environment.ts";
@@ -40,7 +40,10 @@ export function isOfFolder({ engine }: { readonly engine: string }): boolean {
 /** An agent in a running host. */
 export interface Reached {
   readonly agent: string;
+  /** Of a host elsewhere, what stands for it here. */
   readonly stateDir: string;
+  /** How a host is found that is not on this computer. */
+  readonly reach?: () => Promise<Connection>;
 }
 
 /**

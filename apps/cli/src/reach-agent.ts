@@ -176,14 +176,14 @@ function notFolder(word: string, cause: Fault): Fault {
   );
 }
 
-/** An agent of a host on this computer, through its restarts. */
+/** An agent of a host on this computer, or of one that `reach` finds, through its restarts. */
 export function served(
-  { agent, stateDir }: Reached,
+  { agent, stateDir, reach = () => connectHost(stateDir) }: Reached,
   terminal: Terminal,
   { patienceMs = defaultPatienceMs }: ReachOptions,
 ): ReachedAgent {
   const host = new HostFetch({
-    reach: () => connectHost(stateDir),
+    reach,
     patienceMs,
     onBreak: () => terminal.say("the host went away; waiting for it to come back"),
     onReturn: () => client.wake(),

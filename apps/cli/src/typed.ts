@@ -13,13 +13,15 @@ export function commandName(): string {
   return process.env["npm_command"] !== undefined || isInClone ? "npx lichen" : "lichen";
 }
 
-/** The folder and the state that a command line named, to be named again, with the space before them. */
+/** The folder, the state and the machine elsewhere that a command line named, to be named again, with the space before them. */
 export function samePlace(input: Input): string {
   const dir = input.argument("dir");
   const state = input.value("state");
+  const on = input.value("on");
   return [
     ...(dir === undefined ? [] : [` ${quoted(dir)}`]),
     ...(state === undefined ? [] : [` --state ${quoted(state)}`]),
+    ...(on === undefined ? [] : [` --on ${quoted(on)}`]),
   ].join("");
 }
 

@@ -31,7 +31,7 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
       const its = ofMachine.find(({ approval }) => approval.approvalId === id);
       if (its) return await answerOnMachine(its, input, terminal);
       machineDir = machine.stateDir;
-      if (!(await hasAgent(input))) {
+      if (machine.isElsewhere || !(await hasAgent(input))) {
         if (id !== undefined) throw unknown(id, input);
         return list(ofMachine, input, terminal);
       }

@@ -1,17 +1,23 @@
-// `lichen pair`: a device of the owner's, admitted by a code that this terminal shows.
+// `lichen pair`: a device of the owner's, admitted by a code that this terminal shows; or, with the address that a machine
+// elsewhere shows, this computer as its device.
 
+import { hostname } from "node:os";
 import { onStopSignal } from "@lichen/server/node";
-import { Fault, PairOffer, PairState } from "@lichen/wire";
+import { Claimed, type ClaimRequest, Fault, PairOffer, PairState } from "@lichen/wire";
 import { renderUnicodeCompact } from "uqr";
-import type { Input } from "../command.ts";
-import { type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
+import { type Input, UsageError } from "../command.ts";
+import { keepPaired } from "../machine/paired.ts";
+import { type ReachedMachine, reachMachine, refusalOf } from "../machine/reach-machine.ts";
 import { oneLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
-import { commandName } from "../typed.ts";
+import { commandName, quoted } from "../typed.ts";
 
 const waitMs = 25_000;
+const claimMs = 15_000;
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
+  const address = input.argument("address");
+  if (address !== undefined) return become(address, input, terminal);
   const machine = await reachMachine(input, terminal);
   const stop = new AbortController();
   const ignoreSignals = onStopSignal(() => stop.abort());
@@ -33,6 +39,56 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
     ignoreSignals();
     await machine.close();
   }
+}
+
+/** This computer becomes a device of the machine that showed the address. */
+async function become(address: string, input: Input, terminal: Terminal): Promise<number> {
+  const { origin, pathname, hash } = URL.parse(address) ?? {};
+  if (origin === undefined || !origin.startsWith("http") || pathname !== "/pair" || hash === "")
+    throw new UsageError(
+      "pair: that is no address of a pairing: take the whole line that `lichen pair` shows on the machine, in quotes",
+      "pair",
+    );
+  const stray = ["state", "viewer"].find((it) => input.flag(it) || input.value(it) !== undefined);
+  if (stray !== undefined)
+    throw new UsageError(`pair: --${stray} is said on the machine, not with its address`, "pair");
+  const code = (hash ?? "").slice(1);
+  const claimed = await claim(origin, { code, name: input.value("name") ?? hostname() });
+  const kept = keepPaired(origin, claimed);
+  const { host } = new URL(kept.url);
+  if (input.flag("json")) terminal.answer(`${JSON.stringify(claimed.device)}\n`);
+  else {
+    terminal.answer(`${host}\n`);
+    terminal.say(
+      `this computer is ${oneLine(claimed.device.name, 100)} there, and may ${claimed.device.kind === "owner" ? "do everything" : "read"}. Look:\n  ${commandName()} ps --on ${quoted(host)}`,
+    );
+  }
+  return 0;
+}
+
+async function claim(origin: string, body: ClaimRequest): Promise<Claimed> {
+  let answer: Response;
+  try {
+    answer = await fetch(new URL("/v1/pair/claim", origin), {
+      method: "POST",
+      redirect: "error",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(claimMs),
+    });
+  } catch (cause) {
+    throw new Fault(
+      "unavailable",
+      `Nothing answers at ${origin}: see that the machine runs there and that this computer reaches it.`,
+      { retryable: false, cause },
+    );
+  }
+  if (!answer.ok) throw await refusalOf(answer);
+  const { data } = Claimed.safeParse(await answer.json().catch(() => undefined));
+  if (data) return data;
+  throw new Fault("unavailable", `What answers at ${origin} is no machine of Lichen.`, {
+    retryable: false,
+  });
 }
 
 /** The code stands in no list and no log: whoever reads this terminal may use it. */

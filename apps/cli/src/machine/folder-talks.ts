@@ -27,7 +27,7 @@ const mostRead = 200;
 
 export async function folderTalks(machine: ReachedMachine): Promise<FolderTalk[]> {
   const agents = await machine.folderAgents();
-  const folders = keptFolders(machine.stateDir);
+  const folders = machine.isElsewhere ? [] : keptFolders(machine.stateDir);
   const found = await Promise.all(
     agents.map(async (agent): Promise<FolderTalk[]> => {
       const { sessions } = await machine

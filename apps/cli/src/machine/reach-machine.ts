@@ -21,6 +21,7 @@ import { served, type ReachedAgent } from "../reach-agent.ts";
 import type { Terminal } from "../terminal.ts";
 import { commandName, quoted } from "../typed.ts";
 import { machineDirOf } from "./machine-dir.ts";
+import { connectPaired, pairedAt } from "./paired.ts";
 
 export type { MachineSession };
 
@@ -38,19 +39,49 @@ interface Call {
   readonly signal?: AbortSignal;
 }
 
+/** The way to a machine: this computer's, or one that this computer is paired with. */
+interface Way {
+  /** Its state; of a machine elsewhere, what stands for it here. */
+  readonly stateDir: string;
+  /** As it is to be typed again, with a space before it. */
+  readonly place: string;
+  readonly isElsewhere: boolean;
+  readonly reach: () => Promise<Connection>;
+}
+
+function wayOf(input: Pick<Input, "value">): Way {
+  const on = input.value("on");
+  if (on !== undefined) {
+    const paired = pairedAt(on);
+    return {
+      ...{ stateDir: paired.path, place: ` --on ${quoted(on)}`, isElsewhere: true },
+      reach: () => connectPaired(paired),
+    };
+  }
+  const stateDir = machineDirOf(input);
+  const state = input.value("state");
+  const place = state === undefined ? "" : ` --state ${quoted(state)}`;
+  return { stateDir, place, isElsewhere: false, reach: () => connectHost(stateDir) };
+}
+
 export class ReachedMachine {
   readonly stateDir: string;
+  readonly isElsewhere: boolean;
+  /** As it is to be typed again, with a space before it. */
+  readonly place: string;
+  readonly #reach: () => Promise<Connection>;
   readonly #line: HostFetch;
-  readonly #input: Pick<Input, "value">;
   readonly #terminal: Terminal;
   readonly #agents: ReachedAgent[] = [];
 
-  constructor(stateDir: string, input: Pick<Input, "value">, terminal: Terminal) {
-    this.stateDir = stateDir;
-    this.#input = input;
+  constructor(way: Way, terminal: Terminal) {
+    const { reach } = way;
+    this.stateDir = way.stateDir;
+    this.isElsewhere = way.isElsewhere;
+    this.place = way.place;
+    this.#reach = reach;
     this.#terminal = terminal;
     // Not everything that a machine is asked for may be asked for twice.
-    const reach = (): Promise<Connection> => connectHost(stateDir);
     const nothing = () => undefined;
     this.#line = new HostFetch({ reach, patienceMs: 0, onBreak: nothing, onReturn: nothing });
   }
@@ -103,7 +134,11 @@ export class ReachedMachine {
 
   /** The agent that a session is, for what all agents are asked alike. Its requests wait for a host that restarts. */
   agentOf({ id }: Pick<MachineSession, "id">, options: { patienceMs?: number } = {}): ReachedAgent {
-    const reached = served({ agent: id, stateDir: this.stateDir }, this.#terminal, options);
+    const reached = served(
+      { agent: id, stateDir: this.stateDir, reach: this.#reach },
+      this.#terminal,
+      options,
+    );
     this.#agents.push(reached);
     return reached;
   }
@@ -111,12 +146,6 @@ export class ReachedMachine {
   /** The agents of folders that it serves beside them. */
   async folderAgents(): Promise<AgentInfo[]> {
     return (await this.agentOf({ id: "none" }).client.agents()).filter(isOfFolder);
-  }
-
-  /** The state as it is to be typed again, with a space before it. */
-  get place(): string {
-    const state = this.#input.value("state");
-    return state === undefined ? "" : ` --state ${quoted(state)}`;
   }
 
   async close(): Promise<void> {
@@ -155,10 +184,13 @@ export async function findMachine(
   input: Pick<Input, "value">,
   terminal: Terminal,
 ): Promise<ReachedMachine | undefined> {
-  const stateDir = machineDirOf(input);
-  const connection = await connectHost(stateDir);
-  if (connection.found !== "host") return undefined;
-  const machine = new ReachedMachine(stateDir, input, terminal);
+  const way = wayOf(input);
+  const connection = await way.reach();
+  if (connection.found !== "host") {
+    if (way.isElsewhere) throw noneElsewhere(connection, way.place);
+    return undefined;
+  }
+  const machine = new ReachedMachine(way, terminal);
   try {
     await machine.ask("/v1/harnesses", MachineHarnesses);
     return machine;
@@ -169,7 +201,19 @@ export async function findMachine(
   }
 }
 
-async function refusalOf(answer: Response): Promise<Fault> {
+function noneElsewhere({ found }: Connection, place: string): Fault {
+  return new Fault(
+    found === "none" ? "unavailable" : "unauthenticated",
+    found === "none"
+      ? `Nothing answers${place.replace("--on", "at")}: see that the machine runs there and that this computer reaches it.`
+      : `What answers${place.replace("--on", "at")} does not prove to know this computer as a device, so it was told nothing. ` +
+          `If you sent the device away, or the machine is at another address now, pair again: \`${commandName()} pair\` there, \`${commandName()} pair <address>\` here.`,
+    { retryable: false },
+  );
+}
+
+/** Why a machine refuses, under its own code. */
+export async function refusalOf(answer: Response): Promise<Fault> {
   const { data } = MachineRefusal.safeParse(await answer.json().catch(() => undefined));
   const told =
     typeof data?.error === "string" ? { message: data.error, code: data.code } : data?.error;

@@ -29,7 +29,8 @@ export async function meantBy(
   input: Input,
   terminal: Terminal,
 ): Promise<Meant | undefined> {
-  if (input.flag("machine")) return only(await reachMachine(input, terminal), word);
+  if (input.flag("machine") || input.value("on") !== undefined)
+    return only(await reachMachine(input, terminal), word);
   if (input.argument("dir") !== undefined) return undefined;
   const machine = await findMachine(input, terminal);
   if (!machine) {

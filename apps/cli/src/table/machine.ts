@@ -1,7 +1,7 @@
 // Commands of this computer's machine: its coding agents, its devices, its service.
 
 import type { ArgumentSpec, CommandSpec, OptionSpec } from "../command.ts";
-import { json, listening } from "./shared.ts";
+import { json, listening, on } from "./shared.ts";
 
 const state: OptionSpec = {
   name: "state",
@@ -61,7 +61,7 @@ export const machine: readonly CommandSpec[] = [
         "what was said last.",
     ],
     arguments: [],
-    options: [state, json],
+    options: [state, on, json],
     examples: ["lichen ps", "lichen ps --json"],
     load: () => import("../command/ps.ts"),
   },
@@ -125,6 +125,7 @@ export const machine: readonly CommandSpec[] = [
             : `takes a whole number from 1 to 999999, not "${value}"`,
       },
       state,
+      on,
       { ...json, summary: "print each entry as one line of JSON" },
     ],
     examples: ["lichen log demo", "lichen log demo --follow"],
@@ -135,7 +136,7 @@ export const machine: readonly CommandSpec[] = [
     summary: "end a session's process and start it again on its conversation",
     details: ["The turn in hand is lost; what waits goes on."],
     arguments: [name],
-    options: [state],
+    options: [state, on],
     examples: ["lichen restart demo"],
     load: () => import("../command/restart.ts"),
   },
@@ -146,7 +147,7 @@ export const machine: readonly CommandSpec[] = [
       "Its conversation goes on undisturbed: the name is a label, and clients see it change.",
     ],
     arguments: [name, { name: "new", summary: "its new name", required: true }],
-    options: [state],
+    options: [state, on],
     examples: ["lichen rename demo site"],
     load: () => import("../command/rename.ts"),
   },
@@ -158,7 +159,7 @@ export const machine: readonly CommandSpec[] = [
         "continue that.",
     ],
     arguments: [name],
-    options: [yes, state],
+    options: [yes, state, on],
     examples: ["lichen rm demo", "lichen rm demo --yes"],
     load: () => import("../command/rm.ts"),
   },
@@ -203,15 +204,27 @@ export const machine: readonly CommandSpec[] = [
     details: [
       "Shows a code to scan and the address under it, and waits until a device used it or five minutes are over. The device " +
         "gets a key of its own, which `lichen devices revoke` takes back. Ctrl-C takes the code back (130).",
+      "With an address that a machine elsewhere shows, this computer becomes its device, and --on that machine's host is taken " +
+        "by ps, send, attach, approve, cancel, log, restart, rename and rm.",
     ],
-    arguments: [],
+    arguments: [
+      {
+        name: "address",
+        summary: "what `lichen pair` shows on a machine: this computer becomes its device",
+        required: false,
+      },
+    ],
     options: [
-      { name: "name", value: "name", summary: "what the device is called here" },
+      { name: "name", value: "name", summary: "what the device is called there" },
       { name: "viewer", summary: "it reads, and changes nothing" },
       state,
       { ...json, summary: "print the code, then the device, one line of JSON each" },
     ],
-    examples: ["lichen pair", "lichen pair --name phone", "lichen pair --viewer"],
+    examples: [
+      "lichen pair",
+      "lichen pair --name phone",
+      "lichen pair http://10.9.0.1:7387/pair#…",
+    ],
     load: () => import("../command/pair.ts"),
   },
   {

@@ -1,7 +1,7 @@
 // Commands that take over the terminal.
 
 import type { CommandSpec, OptionSpec } from "../command.ts";
-import { dir, model, state } from "./shared.ts";
+import { dir, model, on, state } from "./shared.ts";
 
 const choosing: readonly OptionSpec[] = [
   {
@@ -65,6 +65,7 @@ export const screen: readonly CommandSpec[] = [
         offers: "file",
       },
       { ...state, summary: "the machine's state (default: ~/.local/share/lichen/machine)" },
+      on,
     ],
     examples: [
       "lichen attach demo",

@@ -25,6 +25,11 @@ export const model: OptionSpec = {
       ? undefined
       : `takes provider/id (see \`lichen models\`) or demo, not "${value}"`,
 };
+export const on: OptionSpec = {
+  name: "on",
+  value: "host",
+  summary: "a machine elsewhere that this computer is paired with (`lichen pair <address>`)",
+};
 export const json: OptionSpec = { name: "json", summary: "answer in JSON, for programs" };
 export const listening: readonly OptionSpec[] = [
   {

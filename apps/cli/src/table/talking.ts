@@ -1,7 +1,7 @@
 // Commands that talk to an agent, from wherever it is served.
 
 import type { CommandSpec } from "../command.ts";
-import { dir, model, state } from "./shared.ts";
+import { dir, model, on, state } from "./shared.ts";
 
 export const talking: readonly CommandSpec[] = [
   {
@@ -66,6 +66,7 @@ export const talking: readonly CommandSpec[] = [
         summary: "what the agent is told with it; the answer, where it asks a question",
       },
       state,
+      on,
       { name: "json", summary: "print the list, or the settlement, as one line of JSON" },
     ],
     examples: [
@@ -109,6 +110,7 @@ export const talking: readonly CommandSpec[] = [
         summary: "a key of your own: the same again sends nothing twice",
       },
       state,
+      on,
       {
         name: "json",
         summary: "print the receipt (with --wait the settlement) as one line of JSON",
@@ -169,6 +171,7 @@ export const talking: readonly CommandSpec[] = [
       { name: "only-if-pending", summary: "leave it alone once it runs" },
       { name: "machine", summary: "the session is one of this machine's" },
       state,
+      on,
       { name: "json", summary: "print the receipt as one line of JSON" },
     ],
     examples: [

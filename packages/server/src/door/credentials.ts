@@ -87,6 +87,12 @@ export class Credentials {
     return this.#visitors ? [...own, ...this.#visitors.keys()] : own;
   }
 
+  /** HMAC-SHA-256 of the text under the digest of a device's key, in hex; undefined for no device that has one. */
+  proveTo(device: string, text: string): Promise<string> | undefined {
+    const known = this.#visitors?.keys().find(({ id }) => id === device);
+    return known && sign(known.sha256, text);
+  }
+
   /** The value of `Set-Cookie` for a good token; undefined for another. */
   async exchange(token: string, isSecure: boolean): Promise<string | undefined> {
     const known = this.#known(token);

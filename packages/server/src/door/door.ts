@@ -113,9 +113,10 @@ export function createDoor(options: DoorOptions): Door {
   const health = async (request: Request): Promise<Response> => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return wrongMethod(request.method, ["GET"]);
-    const { challenge } = readQuery(request, HealthQuery);
+    const { challenge, device } = readQuery(request, HealthQuery);
     const status = isDraining ? "draining" : options.owner() ? "ok" : "starting";
-    const proof = challenge === undefined ? {} : await prove(request, checkNonce(challenge));
+    const proof =
+      challenge === undefined ? {} : await prove(request, checkNonce(challenge), device);
     return json(
       {
         status,
@@ -131,12 +132,16 @@ export function createDoor(options: DoorOptions): Door {
   const prove = async (
     request: Request,
     nonce: string,
-  ): Promise<{ proof: string; vouch?: string }> => {
-    const { tokens } = options;
-    const proof = await tokens.prove(nonce);
+    device: string | undefined,
+  ): Promise<{ proof?: string; vouch?: string }> => {
+    const sign = (text: string) =>
+      device === undefined ? options.tokens.prove(text) : credentials.proveTo(device, text);
+    const proof = await sign(nonce);
+    if (proof === undefined) return {};
     const host = request.headers.get("host")?.toLowerCase();
     if (host === undefined || !names.vouchesFor(host)) return { proof };
-    return { proof, vouch: await tokens.prove(vouchText(nonce, host)) };
+    const vouch = await sign(vouchText(nonce, host));
+    return vouch === undefined ? {} : { proof, vouch };
   };
 
   const login = async (request: Request): Promise<Response> => {

@@ -79,7 +79,14 @@ export const OperationsQuery = z.strictObject({
   after: z.string().min(1).max(1_024).exactOptional(),
 });
 export const ModelsQuery = z.strictObject({ q: ModelQuery.shape.q, limit });
-export const HealthQuery = z.strictObject({ challenge: z.string().exactOptional() });
+export const HealthQuery = z.strictObject({
+  challenge: z.string().exactOptional(),
+  /** Whose key is to be proven by, in place of the owner's token: a device's id. */
+  device: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,80}$/, "device: a device's id")
+    .exactOptional(),
+});
 export const NoQuery = z.strictObject({});
 
 /** `<epoch>.<seq>`, where a reader stands. */

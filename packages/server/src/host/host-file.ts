@@ -6,7 +6,7 @@
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { Fault } from "@lichen/wire";
 import * as z from "zod";
 import { readCapped } from "../door/body.ts";
@@ -62,7 +62,8 @@ export type Connection =
 const answerCap = 65_536;
 const Health = z.object({
   status: z.string(),
-  proof: z.string(),
+  /** None where the listener knows no such device. */
+  proof: z.string().default(""),
   vouch: z.string().optional(),
 });
 const Refusal = z.object({ error: z.object({ code: z.literal("denied") }) });
@@ -109,15 +110,16 @@ export type Challenged =
  */
 export type Proof = "vouched" | "known" | "none";
 
-/** Challenges the listener at a url: it is told a nonce and nothing else. */
+/** Challenges the listener at a url: it is told a nonce and nothing else, but for the id of the device whose key it is to prove. */
 export async function challengeHost(
   url: string,
-  { timeoutMs }: { timeoutMs: number },
+  { timeoutMs, device }: { timeoutMs: number; device?: string },
 ): Promise<Challenged> {
+  const whose = device === undefined ? "" : `&device=${encodeURIComponent(device)}`;
   const nonce = randomBytes(32).toString("base64url");
   let bytes: Uint8Array;
   try {
-    const response = await fetch(`${url.replace(/\/+$/, "")}/health?challenge=${nonce}`, {
+    const response = await fetch(`${url.replace(/\/+$/, "")}/health?challenge=${nonce}${whose}`, {
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),
     });
@@ -135,8 +137,11 @@ export async function challengeHost(
     answer: "host",
     status,
     proof: async (token) => {
-      if (isEqual(vouch, await sign(token, vouchText(nonce, host)))) return "vouched";
-      return isEqual(proof, await sign(token, nonce)) ? "known" : "none";
+      // Of a device's key the host knows the digest alone.
+      const secret =
+        device === undefined ? token : createHash("sha256").update(token).digest("hex");
+      if (isEqual(vouch, await sign(secret, vouchText(nonce, host)))) return "vouched";
+      return isEqual(proof, await sign(secret, nonce)) ? "known" : "none";
     },
   };
 }
