@@ -28,6 +28,8 @@ afterEach(async () => {
 });
 
 const place = (name: string) => join(folder, "project", name);
+const isCounted = async () =>
+  existsSync(place("count.txt")) && (await readFile(place("count.txt"), "utf8")) !== "";
 
 async function begin(script: Script, ...flags: string[]): Promise<DoomedHost> {
   provider = await startScriptedProvider({ script });
@@ -87,7 +89,7 @@ test("[CC22] killed in a tool, the tool is ended, its outcome is unknown, and it
     "auto",
   );
   await host.until("call.started");
-  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  await until(isCounted, "the tool's first effect");
   const { settled, rig: after } = await reopened(host, { autoApprove: true });
   expect(settled).toMatchObject({ terminal: "completed", answer: "I have looked." });
   expect(await readFile(place("count.txt"), "utf8")).toBe("once\n");
@@ -198,7 +200,7 @@ test("[CC22] killed in a tool that a person had allowed, nobody is asked again a
   const command = "echo once >> count.txt; sleep 20; echo late >> count.txt";
   const host = await begin([{ parts: [bash(command)] }, "I have looked."], "allows");
   await host.until("call.started");
-  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  await until(isCounted, "the tool's first effect");
   const { settled, rig: after } = await reopened(host);
   expect(settled).toMatchObject({ terminal: "completed", answer: "I have looked." });
   expect(await readFile(place("count.txt"), "utf8")).toBe("once\n");
@@ -218,7 +220,7 @@ test("[CC20] killed with a steer that had joined, prompt and steer are each said
     ...["auto", "steers"],
   );
   await host.until("call.started");
-  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  await until(isCounted, "the tool's first effect");
   // Joined, and on its way to a Claude Code that takes it only after the tool.
   await host.untilCount("message.user", 2);
   await host.kill();
@@ -285,7 +287,7 @@ test("[CC22] a harness that is killed in a tool goes on with the tool's outcome 
   rig = await Rig.start({ folder, provider, settings: { autoApprove: true } });
   const command = await rig.send({ type: "prompt", text: "do the zebra task" });
   await rig.untilEntry(({ kind }) => kind === "call.started");
-  await until(() => existsSync(place("count.txt")), "the tool's first effect");
+  await until(isCounted, "the tool's first effect");
   process.kill(-(rig.engine.standing().pid ?? 0), "SIGKILL");
   expect(await rig.settled(command)).toMatchObject({
     ...{ terminal: "completed", answer: "I have looked." },
