@@ -12,7 +12,7 @@
 // that is a link; what such files read in turn; and hooks and extensions in the settings of coding agents, which its owner
 // may run by hand outside.
 
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { hostProgram, liesIn } from "@lichen/server/node";
 import type { Places } from "../harnesses/harness.ts";
@@ -44,7 +44,7 @@ export function guardedPlaces(places: Places, dir: string): string[] {
   const named = [
     ...hostProgram(cwd),
     ...serviceFolders(places),
-    ...commandFolders(places),
+    ...commandFolders(places).filter(isWritable),
     ...startup.map((name) => join(home, name)),
     ...zsh.map((name) => join(folderOf(env["ZDOTDIR"]) ?? home, name)),
     ...fish.map((name) => join(configOf(places), "fish", name)),
@@ -68,9 +68,14 @@ function serviceFolders(places: Places): string[] {
   ];
 }
 
-/** The folders that `lichen` is looked for in when it is typed; none where it would not be found. */
+/**
+ * The folders that `lichen` is looked for in when it is typed; none where it would not be found. What npm puts before them
+ * for a script is no part of it.
+ */
 function commandFolders({ env }: Places): string[] {
-  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
+  const folders = (env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((folder) => isAbsolute(folder) && !/\/node_modules\/\.bin\/?$/.test(folder));
   const at = folders.findIndex((folder) => realPlaceOf(join(folder, "lichen")) !== undefined);
   return folders.slice(0, at + 1);
 }
@@ -89,6 +94,15 @@ export function realPlaceOf(path: string): string | undefined {
     return realpathSync(path);
   } catch {
     return undefined;
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -33,7 +33,8 @@ async function homeRig() {
   write(at("prefix/lib/node_modules/lichen/bin/lichen.mjs"), "own");
   mkdirSync(at("prefix/bin"));
   symlinkSync("../lib/node_modules/lichen/bin/lichen.mjs", at("prefix/bin/lichen"));
-  const PATH = [at("bin"), at("prefix/bin"), at("later"), process.env["PATH"]].join(":");
+  const scripts = at("project/node_modules/.bin");
+  const PATH = [scripts, at("bin"), at("prefix/bin"), at("later"), process.env["PATH"]].join(":");
   const wall = await openWall({
     ...{ mode: "require", mask: [rig.stateDir], sockets: rig.access.sockets },
     places: { env: { PATH }, home },
@@ -94,7 +95,13 @@ test("[DV34] coding agents keep and refresh their own logins and settings, and t
   for (const name of [
     ...[".claude/.credentials.json", ".claude.json", ".claude/projects/a/b.jsonl"],
     ...[".pi/agent/auth.json", ".aws/sso/cache/login.json", ".ssh/known_hosts"],
-    ...[".config/git/config", "work/a.txt", "later/tool", ".cache/a"],
+    ...[
+      ".config/git/config",
+      "project/node_modules/.bin/a",
+      "work/a.txt",
+      "later/tool",
+      ".cache/a",
+    ],
   ]) {
     // Written beside it and moved over it, as careful programs do.
     const path = at(name);
