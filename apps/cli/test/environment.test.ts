@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { loadEnvironment } from "../src/environment.ts";
+import { Environments, loadEnvironment } from "../src/environment.ts";
 
 const name = "LICHEN_TEST_OF_ENVIRONMENT";
 let root: string;
@@ -47,4 +47,21 @@ test("[F18] a pipe, a folder or a huge file as .secrets/.env is refused and hold
   await expect(loadEnvironment(dir)).rejects.toMatchObject({
     message: expect.stringContaining("larger than 1 MiB"),
   });
+});
+
+test("[UP18] of two agents in one process each reads its own file's variables; what the code of one's tools would not see is told", async () => {
+  const other = join(root, "other");
+  await mkdir(join(other, ".secrets"), { recursive: true });
+  await writeFile(file, `${name}=first\nPATH=changed\n`);
+  await writeFile(join(other, ".secrets/.env"), `${name}=second\n`);
+  const environments = new Environments();
+  const first = await environments.of(dir);
+  const second = await environments.of(other);
+  expect([first.env(name), second.env(name)]).toEqual(["first", "second"]);
+  expect(first.env("PATH")).toBe(process.env["PATH"]);
+  expect([first.secretEnv(name), second.secretEnv(name)]).toEqual([undefined, undefined]);
+  expect(process.env[name]).toBe("first");
+  expect([first.hidden, second.hidden]).toEqual([[], [name]]);
+  // What is handed to coding agents is what was exported.
+  expect(environments.exported[name]).toBeUndefined();
 });

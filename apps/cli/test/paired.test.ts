@@ -21,7 +21,7 @@ async function paired(desk: Home, laptop: Home, args: readonly string[] = []): P
 }
 
 test(
-  "[UP24] a computer that was paired by the address sees a machine elsewhere, talks to its sessions and answers them, under its name, until it is sent away",
+  "[UP26] a computer that was paired by the address sees a machine elsewhere, talks to its sessions and answers them, under its name, until it is sent away",
   slow,
   async () => {
     await using desk = await Home.make();
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  "[UP24] whoever took a machine's address is told neither the key nor a message, and a viewer may only read",
+  "[UP26] whoever took a machine's address is told neither the key nor a message, and a viewer may only read",
   slow,
   async () => {
     await using desk = await Home.make();
@@ -90,7 +90,7 @@ test(
   },
 );
 
-test("[UP24] addresses that pair with nothing are refused with what to do", slow, async () => {
+test("[UP26] addresses that pair with nothing are refused with what to do", slow, async () => {
   await using home = await Home.make();
   const machine = await StartedMachine.start(home);
   for (const [args, code, words] of [

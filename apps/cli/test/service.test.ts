@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { plistText, unitText } from "../src/service/unit.ts";
+import { writeAgent } from "./agent.ts";
 import { bin, Home } from "./process.ts";
 
 // Many processes, on a computer that may be busy.
@@ -52,6 +53,12 @@ test(
     expect(again.code).toBe(0);
     expect(again.stderr).toContain("installed already");
     expect(await readFile(path, "utf8")).toBe(text);
+
+    const dir = await writeAgent(home);
+    expect((await home.run(["service", "install", dir], { env })).code).toBe(0);
+    expect(await readFile(path, "utf8")).toContain(` ${bin} up ${dir}"\n`);
+    const nowhere = await home.run(["service", "install", "nowhere"], { env });
+    expect(nowhere).toMatchObject({ code: 1, stdout: "" });
 
     const status = await home.run(["service", "status", "--json"], { env });
     expect(JSON.parse(status.stdout)).toEqual({

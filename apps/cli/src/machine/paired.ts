@@ -1,7 +1,7 @@
 // Machines elsewhere that this computer is paired with: `lichen pair <address>` keeps the key of each in a file of its own,
 // which `--on` finds.
 //
-//   UP24  A key goes only to an address that has just proven to be the machine there, by that very key.
+//   UP26  A key goes only to an address that has just proven to be the machine there, by that very key.
 
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
