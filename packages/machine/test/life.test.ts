@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Run } from "@lichen/runtime";
 import { expect, test } from "vitest";
 import { processesOf } from "./processes.ts";
 import { Rig } from "./rig.ts";
@@ -312,4 +313,49 @@ test("[MA16] a session that is made anew under a name is told from the one befor
   const after = await rig.make("a");
   expect(after.epoch).not.toBe(before.epoch);
   expect(after.id).not.toBe(before.id);
+});
+
+test("[MA28] the process of a message that comes in with a new conversation is that of the new one, and stays up", async () => {
+  const pids: number[] = [];
+  const watched = async ({ run }: { readonly run: Run }): Promise<void> => {
+    const { engine } = rig.machine.sessions.all().find(({ id }) => id === run.agent)!;
+    for (let turn = 0; turn < 30; turn++) {
+      pids.push(engine.standing().pid ?? 0);
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+  };
+  await using rig = await Rig.open({
+    harnesses: [scriptedHarness({ script: () => [{ gate: watched }, { say: "ok" }] })],
+  });
+  /** Begins anew, and sends a message so much later; what came of it, and the processes that the message saw. */
+  const meet = async (name: string, wait: number): Promise<[string, Set<number>]> => {
+    const seat = rig.machine.sessions.get(name);
+    const { turns } = await rig.info(name);
+    pids.length = 0;
+    const began = seat.fresh().then(
+      () => "begun",
+      () => "refused",
+    );
+    for (let turn = 0; turn < wait; turn++) await Promise.resolve();
+    await seat.send({ text: `after ${wait}` });
+    const end = await began;
+    await rig.until(name, (it) => it.turns === turns + 1 && it.state === "idle");
+    return [end, new Set(pids)];
+  };
+  await rig.make("a");
+  await rig.send("a", "first");
+  await rig.until("a", (it) => it.turns === 1);
+  const ends = new Set<string>();
+  for (let wait = 0; wait < 12; wait++) {
+    const former = rig.machine.sessions.get("a").engine.standing().pid!;
+    const [end, seen] = await meet("a", wait);
+    ends.add(end);
+    expect([wait, end, seen.size, seen.has(0)]).toEqual([wait, end, 1, false]);
+    expect(seen.has(former)).toBe(end === "refused");
+    // Nor is it ended where there was no process before.
+    await rig.make(`b${wait}`);
+    const [, first] = await meet(`b${wait}`, wait);
+    expect([wait, first.size, first.has(0)]).toEqual([wait, 1, false]);
+  }
+  expect([...ends].sort()).toEqual(["begun", "refused"]);
 });

@@ -1,6 +1,7 @@
 // A coding agent for the machine's tests: it plays a script, and holds a real process as long as a harness would.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import type { HarnessEngine, HarnessOptions } from "@lichen/engine";
 import type { Connection, Draft, EngineHost, Run, Work } from "@lichen/runtime";
 import { type EngineScript, scriptedEngine } from "@lichen/runtime/testing";
@@ -95,7 +96,7 @@ class ScriptedDriver implements HarnessEngine {
     return {
       stays: true,
       run: async (work: Work, run: Run) => {
-        this.#start();
+        await this.#begin(host);
         told?.(`run ${work.text}`, this.#given);
         return inner.run(work, run);
       },
@@ -131,6 +132,14 @@ class ScriptedDriver implements HarnessEngine {
   async #op(what: "restart" | "settingsChanged" | "newConversation"): Promise<void> {
     this.#options.told?.(what, this.#given);
     if (this.#options.hangs?.includes(what)) await never;
+  }
+
+  /** Names its conversation before it says anything in it, as harnesses do. */
+  async #begin(host: EngineHost): Promise<void> {
+    this.#start();
+    if (host.harness().conversation) return;
+    const data = { conversation: randomUUID() };
+    await host.record([{ kind: "harness.conversation", data }]);
   }
 
   #start(): void {

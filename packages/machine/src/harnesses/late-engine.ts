@@ -49,6 +49,8 @@ export class LateEngine implements HarnessEngine {
   #host: EngineHost | undefined;
   /** Runs that are under way. */
   #runs = 0;
+  /** The conversation of the last run, where its harness named it. */
+  #former: string | undefined;
 
   constructor(options: LateEngineOptions) {
     this.name = options.harness.name;
@@ -171,11 +173,12 @@ export class LateEngine implements HarnessEngine {
   async running(engine: HarnessEngine, run: () => Promise<Result>): Promise<Result> {
     this.#runs++;
     try {
-      if (this.conversation === undefined && engine.standing().isRunning)
-        await engine.newConversation();
+      const isOver = this.#former !== undefined && this.conversation === undefined;
+      if (isOver && engine.standing().isRunning) await engine.newConversation();
       return await run();
     } finally {
       this.#runs--;
+      this.#former = this.conversation?.id;
     }
   }
 }
