@@ -108,6 +108,29 @@ test("[CC37] a prompt is denied with `interrupt` over the machine API: the turn 
   expect(rig.bugs).toEqual([]);
 });
 
+test("[AD60] what Claude Code costs is counted from each process's first turn on", async () => {
+  const turns = ["One.", "Two.", "Three."].map((text) => ({
+    ...{ parts: [{ text }], usage: { input: 100, output: 1_000 } },
+  }));
+  await using rig = await openReal(turns);
+  await using _provider = rig.provider;
+  await rig.make("demo");
+  const spent: number[] = [];
+  for (const [at] of turns.entries()) {
+    await rig.send("demo", "go on");
+    await rig.until("demo", (it) => it.turns === at + 1 && it.state === "idle");
+    const { rows } = (await rig.tell("/v1/usage")).body as { rows: Record<string, number>[] };
+    expect(rows).toMatchObject([{ turns: at + 1, output: 1_000 * (at + 1) }]);
+    spent.push(rows[0]?.["cost_usd"] ?? 0);
+    await rig.tell("/v1/sessions/demo/restart", { method: "POST" });
+  }
+  const [first = 0] = spent;
+  expect(first).toBeGreaterThan(0);
+  expect(spent.map((cost) => cost.toFixed(6))).toEqual(
+    [1, 2, 3].map((count) => (count * first).toFixed(6)),
+  );
+});
+
 test("[MA36] pi behind a machine reads like Claude Code", async () => {
   await using rig = await openReal([
     { parts: [{ text: "I look." }, { call: { name: "bash", input: { command: "echo hi" } } }] },

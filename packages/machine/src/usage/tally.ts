@@ -1,6 +1,7 @@
 // Usage as it adds up along a session's log: what each turn took, who began it, and what it cost.
 //
 //   AD41 Cost is what a harness's running total rose above its highest so far: it dips when a conversation is resumed.
+//   AD60 Where a run knows that its turns cost more, that counts: some versions begin their total anew with each process.
 //   AD42 The first result of a conversation that came from elsewhere only says what it had cost before. One that was begun
 //        here is charged from its first turn on, and so is a new conversation of any session.
 //   AD43 A turn is whose message began it: a message in the middle of it changes nothing, and what the harness begins by
@@ -34,11 +35,14 @@ export const TallyState = z.object({
   later: z.array(z.string()),
   /** What each message of the turn says that it took: each of its blocks repeats it. */
   said: z.record(z.string(), Usage).default({}),
+  /** What the results of the live run were counted to cost. */
+  charged: z.number().default(0),
 });
 export type TallyState = z.infer<typeof TallyState>;
 
-/** What a turn came to. */
+/** What a turn came to, or what more it came to than its result told. */
 export interface Spent {
+  readonly turns: 0 | 1;
   /** When it ended: milliseconds since the epoch. */
   readonly at: number;
   readonly by: string;
@@ -49,6 +53,8 @@ export interface Spent {
 }
 
 const longestBusyMs = 2 * 3_600_000;
+/** Sums of the same costs differ by less. */
+const leastCost = 1e-6;
 
 export function firstTally(isFromElsewhere: boolean): TallyState {
   return {
@@ -59,6 +65,7 @@ export function firstTally(isFromElsewhere: boolean): TallyState {
     isLive: false,
     later: [],
     said: {},
+    charged: 0,
   };
 }
 
@@ -142,8 +149,8 @@ function ended(
   const by = turn?.by ?? state.by;
   const busyMs = busyOf(turn ? at - turn.at : durationMs, durationMs);
   return {
-    state: { ...state, mark, by, turn: null, said: {} },
-    spent: { at, by, model: state.model, usage, cost, busyMs },
+    state: { ...state, mark, by, turn: null, said: {}, charged: state.charged + cost },
+    spent: { turns: 1, at, by, model: state.model, usage, cost, busyMs },
   };
 }
 
@@ -154,11 +161,21 @@ function settled(
 ): { readonly state: TallyState; readonly spent?: Spent } {
   if (!ran) return { state };
   const { turn } = state;
-  const over = { ...state, turn: null, isLive: false, later: [], said: {} };
-  if (saysResults || !turn) return { state: over };
+  const over = { ...state, turn: null, isLive: false, later: [], said: {}, charged: 0 };
+  const { model } = state;
+  const cost = usage.cost ?? 0;
+  if (saysResults) {
+    const more = cost - state.charged;
+    if (more < leastCost) return { state: over };
+    const { by } = state;
+    return {
+      state: over,
+      spent: { turns: 0, at, by, model, usage: noUsage, cost: more, busyMs: 0 },
+    };
+  }
+  if (!turn) return { state: over };
   const busyMs = busyOf(at - turn.at, 0);
-  const spent = { at, by: turn.by, model: state.model, usage, cost: usage.cost ?? 0, busyMs };
-  return { state: over, spent };
+  return { state: over, spent: { turns: 1, at, by: turn.by, model, usage, cost, busyMs } };
 }
 
 function busyOf(elapsedMs: number, durationMs: number): number {

@@ -77,17 +77,17 @@ export class UsageTable {
            set name = excluded.name, epoch = excluded.epoch, seq = excluded.seq, state = excluded.state`,
         )
         .run(agent, name, epoch, seq, JSON.stringify(state));
-      for (const { at, by, model, usage, cost, busyMs } of spent)
+      for (const { turns, at, by, model, usage, cost, busyMs } of spent)
         this.#file.db
           .prepare(
-            `insert into usage_row values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
+            `insert into usage_row values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              on conflict (day, agent, by, model, harness) do update set
-             turns = turns + 1, input = input + excluded.input, cache_read = cache_read + excluded.cache_read,
+             turns = turns + excluded.turns, input = input + excluded.input, cache_read = cache_read + excluded.cache_read,
              cache_write = cache_write + excluded.cache_write, output = output + excluded.output,
              cost_usd = cost_usd + excluded.cost_usd, busy_ms = busy_ms + excluded.busy_ms`,
           )
           .run(
-            ...[dayOf(at), agent, by, model, harness],
+            ...[dayOf(at), agent, by, model, harness, turns],
             ...[usage.input, usage.cacheRead, usage.cacheWrite, usage.output].map(Math.round),
             cost,
             busyMs,

@@ -59,6 +59,27 @@ test("[AD41] a total that dips and rises again is counted once, by its highest",
   expect(spent.every(({ usage }) => usage.output === 5)).toBe(true);
 });
 
+test("[AD60] a total that begins anew with a process is charged as its run knows it, without another turn", () => {
+  const known = (at: number, total: number, cost: number): Fact[] => [
+    ...turn(at, "phone", total).slice(0, -1),
+    settled(at + 1, { ...used, cost }),
+  ];
+  // Each process counts from nothing: the second's turns are below what the first had come to.
+  const anew = [...known(0, 3, 3), ...known(10, 1, 1), ...known(20, 4, 3)];
+  const spent = play(anew);
+  expect(spent.map(({ turns, cost }) => [turns, cost])).toEqual([
+    ...[[1, 3] as const, [1, 0] as const, [0, 1] as const],
+    ...[[1, 1] as const, [0, 2] as const],
+  ]);
+  expect(spent.filter(({ turns }) => turns === 0)).toMatchObject([
+    { by: "phone", busyMs: 0, usage: noUsage },
+    { by: "phone", busyMs: 0, usage: noUsage },
+  ]);
+  // Where it goes on, the run says the same as its results; where it knows nothing, they alone count.
+  const on = [...known(0, 0.1, 0.1), ...known(10, 0.3, 0.2), ...turn(20, "phone", 0.5)];
+  expect(play(on).map(({ turns }) => turns)).toEqual([1, 1, 1]);
+});
+
 test("[AD42] what a conversation from elsewhere had cost before is nobody's; what begins here is charged from its first turn", () => {
   const facts = [...turn(0, "phone", 90), ...turn(10, "phone", 91)];
   expect(costs(play(facts, { isFromElsewhere: true }))).toEqual([0, 1]);
