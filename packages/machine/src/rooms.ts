@@ -49,7 +49,7 @@ export async function openRooms(options: RoomsOptions): Promise<Rooms> {
   const { places } = harnesses;
   const file = await openMachineDb(stateDir);
   const earlier = new EarlierTurns(file);
-  const importing = new Importing(earlier, platform, places);
+  const importing = new Importing(earlier, platform);
   const table = new UsageTable(file);
   const readers = new Map<string, UsageReader>();
   const terminals = new Terminals(places);

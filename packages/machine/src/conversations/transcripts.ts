@@ -3,7 +3,7 @@
 //   AD5  An id is only compared with names of files: nothing in it is a pattern or a path.
 
 import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Places } from "../harnesses/harness.ts";
 import { placeOf } from "../sessions/session-name.ts";
 import { type TranscriptHarness, transcriptHarnesses } from "./transcript.ts";
@@ -52,6 +52,11 @@ export function rootOf(harness: TranscriptHarness, { env, home }: Places): strin
   }
   const agent = named(env["PI_CODING_AGENT_DIR"], home) ?? join(home, ".pi", "agent");
   return named(env["PI_CODING_AGENT_SESSION_DIR"], home) ?? join(agent, "sessions");
+}
+
+/** The same for a transcript that was found there, whatever those settings are by now. */
+export function rootAround(file: string): string {
+  return dirname(dirname(file));
 }
 
 async function ofHarness(

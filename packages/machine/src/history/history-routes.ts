@@ -6,9 +6,14 @@ import { json, readQuery } from "@lichen/server/door";
 import { Hono } from "hono";
 import * as z from "zod";
 import { countIn } from "../conversations/count.ts";
-import { lastLines, newestTurns } from "../conversations/transcript-file.ts";
-import { transcriptHarnesses, type Turn, turnOf } from "../conversations/transcript.ts";
-import { rootOf, transcriptsOf } from "../conversations/transcripts.ts";
+import { lastLines, newestTurns, type TranscriptFile } from "../conversations/transcript-file.ts";
+import {
+  type TranscriptHarness,
+  transcriptHarnesses,
+  type Turn,
+  turnOf,
+} from "../conversations/transcript.ts";
+import { rootAround, rootOf, transcriptsOf } from "../conversations/transcripts.ts";
 import { type DoorEnv, sessionRoute } from "../routes/route.ts";
 import type { Places } from "../harnesses/harness.ts";
 import type { MachineSessions } from "../sessions/machine-sessions.ts";
@@ -52,26 +57,27 @@ async function history(
 ): Promise<{ readonly time: string; readonly role: string; readonly text: string }[]> {
   const harness = transcriptHarnesses.find((it) => it === seat.harness.name);
   if (!harness) return [];
-  const { file, bytes } = seat.settings.earlier ?? {
-    file: await fileOf(seat, places),
-    bytes: undefined,
-  };
-  if (file === undefined) return [];
-  const lines = await lastLines({ file, root: rootOf(harness, places) }, readBytes, bytes);
+  const { earlier } = seat.settings;
+  const transcript = earlier
+    ? { file: earlier.file, root: rootAround(earlier.file) }
+    : await ownTranscript(harness, seat.conversation, places);
+  if (transcript === undefined) return [];
+  const lines = await lastLines(transcript, readBytes, earlier?.bytes);
   const isWanted = ({ time }: Turn): boolean =>
     before === undefined || (time !== "" && Date.parse(time) < before);
   const turns = newestTurns(lines, (line) => turnOf(harness, line), limit, isWanted);
   return turns.map(({ time, role, text }) => ({ time, role, text }));
 }
 
-/** The transcript of the conversation that the session is in, as its harness names it: it may name anything. */
-async function fileOf(
-  { harness, conversation }: Seat,
+/** The transcript of the conversation that a session is in; a harness that names its file may name anything. */
+async function ownTranscript(
+  harness: TranscriptHarness,
+  conversation: Seat["conversation"],
   places: Places,
-): Promise<string | undefined> {
-  const named = transcriptHarnesses.find((it) => it === harness.name);
-  if (!named || !conversation) return undefined;
-  if (conversation.file !== undefined) return conversation.file;
-  const [newest] = await transcriptsOf(named, conversation.id, places);
-  return newest?.file;
+): Promise<TranscriptFile | undefined> {
+  if (!conversation) return undefined;
+  const { id, file } = conversation;
+  if (file !== undefined) return { file, root: rootOf(harness, places) };
+  const [newest] = await transcriptsOf(harness, id, places);
+  return newest;
 }

@@ -7,8 +7,7 @@
 import type { Platform } from "@lichen/runtime";
 import { type Line, linesBetween } from "../conversations/transcript-file.ts";
 import { type Turn, turnOf } from "../conversations/transcript.ts";
-import { rootOf } from "../conversations/transcripts.ts";
-import type { Places } from "../harnesses/harness.ts";
+import { rootAround } from "../conversations/transcripts.ts";
 import type { EarlierTurns, Open } from "./earlier.ts";
 
 /** Longer ones hold pictures and results of tools. */
@@ -19,17 +18,15 @@ const stepUnits = 32_768;
 export class Importing {
   readonly #turns: EarlierTurns;
   readonly #platform: Pick<Platform, "soon" | "report">;
-  readonly #places: Places;
   readonly #gone = new Set<string>();
   #working: Promise<void> | undefined;
   /** Something may be left that the work under way does not know of. */
   #isAsked = false;
   #isClosed = false;
 
-  constructor(turns: EarlierTurns, platform: Pick<Platform, "soon" | "report">, places: Places) {
+  constructor(turns: EarlierTurns, platform: Pick<Platform, "soon" | "report">) {
     this.#turns = turns;
     this.#platform = platform;
-    this.#places = places;
   }
 
   /** Imports what is left. */
@@ -83,8 +80,8 @@ export class Importing {
   async #import({ agent, harness, file, bytes, done }: Open): Promise<void> {
     const isOver = (): boolean => this.#isClosed || this.#gone.has(agent);
     const span = { from: done, to: bytes, longest: longestLine };
-    const root = rootOf(harness, this.#places);
-    for await (const lines of linesBetween({ file, root }, span))
+    const transcript = { file, root: rootAround(file) };
+    for await (const lines of linesBetween(transcript, span))
       for (const { turns, next } of stepsOf(lines, (line) => turnOf(harness, line))) {
         if (isOver()) return;
         this.#turns.add(agent, turns, next);

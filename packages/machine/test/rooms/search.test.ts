@@ -187,7 +187,7 @@ test("[AD30] a transcript that is to be imported while another is, or just was, 
       void atLast?.();
       atLast = undefined;
     });
-  const importing = new Importing(turns, { soon, report: String }, { env: {}, home: file.home });
+  const importing = new Importing(turns, { soon, report: String });
   for (let ticks = 0; ticks < 40; ticks++) {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
     atLast = async () => {
@@ -205,6 +205,21 @@ test("[AD30] a transcript that is to be imported while another is, or just was, 
   await importing.close();
 });
 
+test("[AD30] a transcript is imported although its harness keeps them elsewhere by now, and not where a link took its folder's place", async () => {
+  const first = await Rig.open({ env: { CLAUDE_CONFIG_DIR: "~/.claude" } });
+  await using _ended = first;
+  const file = await adopted(first, [said("needle", 1)]);
+  await untilFound(first, "a", "needle");
+  await first.close();
+  rmSync(join(first.root, "state", "machine.db"));
+  await using second = await Rig.open({ root: first.root, env: { CLAUDE_CONFIG_DIR: "~/other" } });
+  expect(await untilFound(second, "a", "needle")).toHaveLength(1);
+  expect(await history(second, "a")).toHaveLength(2);
+  renameSync(dirname(file), join(second.root, "moved"));
+  symlinkSync(join(second.root, "moved"), dirname(file));
+  expect(await history(second, "a")).toEqual([]);
+});
+
 test("[AD57] an import takes a breath after every step, which is one long line or a few short ones", async () => {
   await using file = await openDb();
   const turns = new EarlierTurns(file);
@@ -217,7 +232,7 @@ test("[AD57] an import takes a breath after every step, which is one long line o
     before = now;
     setImmediate(wake);
   };
-  const importing = new Importing(turns, { soon, report: String }, { env: {}, home: file.home });
+  const importing = new Importing(turns, { soon, report: String });
   const long = "long ".repeat(40_000);
   const lines = Array.from({ length: 400 }, (_, n) =>
     said(n % 50 === 9 ? long : "x".repeat(999), n),
