@@ -12,8 +12,9 @@ import { AgentFiles } from "./host/files.ts";
 import { Terminals } from "./host/terminals.ts";
 import { inTime } from "./in-time.ts";
 import { Link } from "./link.ts";
+import { RequestNames } from "./request-names.ts";
 import { Runs } from "./runs.ts";
-import { serving } from "./serving.ts";
+import { asksPerson, serving } from "./serving.ts";
 import { Talk } from "./talk.ts";
 
 /** A process of the agent and all that goes with it. */
@@ -142,26 +143,18 @@ export class AcpDriver implements HarnessDriver, Connection {
     const files = new AgentFiles(this.#options);
     const terminals = new Terminals(this.#options, files, this.#session.epoch);
     const { group, startedAt } = process.group;
-    const promptName = (id: unknown): string => `acp-${group}-${startedAt}-${String(id)}`;
+    const names = new RequestNames(`acp-${group}-${startedAt}`);
     const answering = serving({
       ...{ asks: this.#asks, files, terminals },
       turn: () => talk.turnNow(),
       durable: async () => talk.turn?.recorder.durable(),
-      promptName,
+      promptName: (id) => names.of(id),
     });
     const link = new Link((line) => process.write(line), answering, {
       update: (params, line) => talk.hear(params, line),
-      message: (line, what) => talk.message(what.asks ? named(line, promptName) : line, what),
+      message: (line, what) => talk.message(asksPerson(what.asks) ? names.named(line) : line, what),
       report,
     });
     return { link, talk, terminals, ended: process.ended };
   }
-}
-
-/** A request of the agent's with the name under which it is answered, which its id alone is not. */
-function named(line: Json, promptName: (id: unknown) => string): Json {
-  if (typeof line !== "object" || line === null || Array.isArray(line)) return line;
-  const { _meta: meta } = line;
-  const others = typeof meta === "object" && !Array.isArray(meta) ? meta : {};
-  return { ...line, _meta: { ...others, prompt: promptName(line["id"]) } };
 }

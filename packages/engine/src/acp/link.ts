@@ -4,6 +4,7 @@
 //   - An update goes straight to the driver. Requests are answered through the protocol's own library, those that it
 //     does not know with an error.
 //   - Whatever waits for an answer rejects when the process is gone.
+//   - A request of the agent's is the only one under its id until it is answered.
 
 import {
   type AnyMessage,
@@ -38,6 +39,8 @@ export class Link {
   readonly #connection: ClientConnection;
   /** Our requests that are not answered yet, by their ids. */
   readonly #asked = new Map<string | number, string>();
+  /** The agent's requests that are not answered yet, by their ids. */
+  readonly #open = new Set<string>();
   #incoming: ReadableStreamDefaultController<AnyMessage> | undefined;
 
   constructor(
@@ -56,6 +59,7 @@ export class Link {
         write: async (message) => {
           if ("method" in message && "id" in message && message.id !== null)
             this.#asked.set(message.id, message.method);
+          if (!("method" in message)) this.#open.delete(String(message.id));
           try {
             await write(Json.parse(message));
           } catch (error) {
@@ -87,7 +91,15 @@ export class Link {
       }
       this.#asked.delete(id!);
       this.#events.message(value, { answers });
-    } else if (id !== undefined) this.#events.message(value, { asks: method });
+    } else if (id !== undefined) {
+      if (this.#open.has(String(id))) {
+        const words = `The agent asked twice under one id, ${String(id)}: the second was left out.`;
+        this.#events.report(new Error(words));
+        return;
+      }
+      this.#open.add(String(id));
+      this.#events.message(value, { asks: method });
+    }
     // The library's own type of a message: what it is was checked above.
     this.#incoming?.enqueue({ jsonrpc: "2.0", ...parsed.data } as AnyMessage);
   }

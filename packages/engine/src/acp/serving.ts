@@ -20,6 +20,14 @@ export interface Served {
   promptName(requestId: unknown): string;
 }
 
+/** Whether a request of this method is for a person to answer. */
+export function asksPerson(method: string | undefined): boolean {
+  return (
+    method === methods.client.session.requestPermission ||
+    method === methods.client.elicitation.create
+  );
+}
+
 /** Adds what answers the agent's requests. */
 export function serving(it: Served): (app: ClientApp) => ClientApp {
   const how = (context: { requestId: unknown; signal: AbortSignal }): AskRequest => ({

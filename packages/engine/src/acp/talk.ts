@@ -12,6 +12,7 @@ import type { Asks } from "./asks.ts";
 import type { Choices } from "./choices.ts";
 import type { Greeted } from "./greeting.ts";
 import { lineOf } from "./message.ts";
+import { asksPerson } from "./serving.ts";
 import type { Turn } from "./turn.ts";
 import { type Update, updateOf } from "./wire.ts";
 
@@ -134,8 +135,7 @@ export class Talk {
       return;
     }
     const isKept =
-      asks === "session/request_permission" ||
-      asks === "elicitation/create" ||
+      asksPerson(asks) ||
       answers === "initialize" ||
       answers?.startsWith("session/new") ||
       answers?.startsWith("session/load") ||

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { until } from "../../../runtime/test/clock.ts";
 import { Rig, type RigOptions } from "./rig.ts";
 
 const open: Rig[] = [];
@@ -231,4 +232,32 @@ test("[AC8] a cancelled run cancels the turn and its permission, and the process
   const { pid } = rig.engine.standing();
   expect(await rig.prompt("still here")).toMatchObject({ answer: "still here" });
   expect(rig.engine.standing().pid).toBe(pid);
+});
+
+test("[AC30] an answer is for the one request that it was given to, also where the agent uses its id again", async () => {
+  const rig = await start();
+  const commandId = await rig.begin("forge 77 delete", "wait go", "forge 77 delete", "wait on");
+  const first = await rig.asked();
+  await rig.answer(first.approvalId, { allow: true });
+  expect(await rig.noted("forged")).toMatchObject({ forged: { outcome: { optionId: "yes" } } });
+  rig.release("go");
+  await until(async () => (await rig.data("approval.asked")).length === 2, "the second question");
+  const second = await rig.asked();
+  expect(second.approvalId).not.toBe(first.approvalId);
+  await rig.answer(second.approvalId, { allow: false });
+  expect(await rig.noted("forged", 2)).toMatchObject({ forged: { outcome: { optionId: "no" } } });
+  rig.release("on");
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "completed" });
+});
+
+test("[AC30] a request under the id of one that waits is left out, and one answer answers one request", async () => {
+  const rig = await start();
+  const commandId = await rig.begin("forge 78 delete", "forge 78 delete", "wait on");
+  const { approvalId } = await rig.asked();
+  await rig.noted("waits");
+  await rig.answer(approvalId, { allow: true });
+  rig.release("on");
+  expect(await rig.settled(commandId)).toMatchObject({ terminal: "completed" });
+  expect(await rig.data("approval.asked")).toHaveLength(1);
+  expect(rig.reported.map(String)).toEqual([expect.stringContaining("asked twice under one id")]);
 });

@@ -342,6 +342,34 @@ export const moves: Readonly<Record<string, Move>> = {
       it.journal({ idle: toolCallId });
     })();
   },
+  /** `forge ID TITLE`: asks for permission under an id of its own making, and goes on; notes the answer */
+  forge: async (it, rest) => {
+    const [id, ...words] = rest.split(" ");
+    const params = {
+      sessionId: it.sessionId,
+      toolCall: { toolCallId: `forged-${++calls}`, title: words.join(" "), rawInput: { a: 1 } },
+      options: [
+        { optionId: "yes", name: "Allow", kind: "allow_once" },
+        { optionId: "no", name: "Reject", kind: "reject_once" },
+      ],
+    };
+    const request = {
+      jsonrpc: "2.0",
+      id: Number(id),
+      method: "session/request_permission",
+      params,
+    };
+    process.stdin.on("data", function heard(chunk: Buffer) {
+      const line = chunk
+        .toString()
+        .split("\n")
+        .find((it) => it.includes(`"id":${id}`));
+      if (line === undefined) return;
+      process.stdin.off("data", heard);
+      it.journal({ forged: (JSON.parse(line) as { result: unknown }).result });
+    });
+    process.stdout.write(`${JSON.stringify(request)}\n`);
+  },
   /** An error in place of an end. */
   throw: async (_, words) => {
     throw new Error(words);
