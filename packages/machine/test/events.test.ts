@@ -1,6 +1,7 @@
 import { get } from "node:http";
 import { nodePlatform } from "@lichen/runtime/node";
 import type { EngineHost } from "@lichen/runtime";
+import type { Json, JsonObject } from "@lichen/wire";
 import { expect, test } from "vitest";
 import { eventIn, Rig, type TestEvent } from "./rig.ts";
 import { assistantLine, line, scriptedHarness } from "./scripted.ts";
@@ -228,7 +229,16 @@ test("[MA17] what streams is shown as it grows, has no number, and each reader g
     expect(await reader.take(1)).toMatchObject([{ id: 2, kind: "claude" }]);
 });
 
+/** A harness's own language in another: its texts moved about, within others and in JSON that is a text. */
+function translated(value: Json): JsonObject {
+  const { text = "" } = value as { text?: string };
+  const within = JSON.stringify({ value, again: JSON.stringify({ text }) });
+  return { type: "translated", text, quoted: `<"${text}">`, within, value };
+}
+
 test("[MA35] a text that was put aside for its length comes back whole in its event", async () => {
+  // Small each, and together too long for a row.
+  const items = Array.from({ length: 18_000 }, (_, n) => ({ n, it: `item ${n} "é"` }));
   const huge = `${'ab\u{1F344}\n"'.repeat(200_000)}end`;
   await using rig = await Rig.open({
     harnesses: [
@@ -249,8 +259,8 @@ test("[MA35] a text that was put aside for its length comes back whole in its ev
       }),
       scriptedHarness({
         name: "pi",
-        lines: { toClaudeLine: (it) => ({ type: "translated", chars: JSON.stringify(it).length }) },
-        script: [{ append: [line({ text: huge })] }, { say: "ok" }],
+        lines: { toClaudeLine: translated },
+        script: [{ append: [line({ text: huge }), line({ items })] }, { say: "ok" }],
       }),
     ],
   });
@@ -268,9 +278,10 @@ test("[MA35] a text that was put aside for its length comes back whole in its ev
   expect(lookalike?.data).toMatchObject({ blob: "f".repeat(64), mimeType: "application/json" });
   expect(said?.data).toMatchObject({ message: { content: [{ text: "x".repeat(50_000) }] } });
   expect((await rig.info("a")).preview).toBe("x".repeat(200));
-  await using translated = await rig.events("b", "?after=1");
-  expect(await translated.take(1)).toMatchObject([
-    { data: { type: "translated", chars: JSON.stringify({ text: huge }).length } },
+  await using other = await rig.events("b", "?after=1");
+  expect((await other.take(2)).map(({ data }) => data)).toEqual([
+    translated({ text: huge }),
+    translated({ items }),
   ]);
 });
 

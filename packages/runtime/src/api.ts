@@ -198,6 +198,8 @@ export interface Session {
     roles?: readonly Found["role"][];
   }): Promise<{ found: Found[] }>;
   blob(sha256: string): Promise<{ bytes: Uint8Array; mimeType: string } | undefined>;
+  /** Its bytes from `part` times half a mebibyte on, as many as that at most; undefined past its end. */
+  blobPart(sha256: string, part: number): Promise<Uint8Array | undefined>;
   /** The bound principal's newest pending prompt, steer or follow-up, with its exact text and images. */
   latestPending(): Promise<
     | {

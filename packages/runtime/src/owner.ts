@@ -17,6 +17,7 @@ import type { Agent, HostBaseline, HostFrame, Sink, Subscription } from "./api.t
 import { AgentCapabilities } from "./capability/agent-capabilities.ts";
 import { CapabilityHost, type CapabilityOptions } from "./capability/capability-host.ts";
 import type { Engine } from "./engine/port.ts";
+import { LongTexts } from "./log/long-texts.ts";
 import { indexSlice } from "./log/search.ts";
 import { requireSession, type SessionRow, toSessionRow } from "./log/session-row.ts";
 import { HostStream } from "./observe/host-stream.ts";
@@ -96,7 +97,8 @@ export class Owner {
     const { sql, platform } = options;
     openSchema(sql);
     const writer = new Writer(sql, platform, nextGeneration(sql));
-    const ground: Ground = { sql, platform, writer };
+    const texts = new LongTexts({ sql, platform, writer });
+    const ground: Ground = { sql, platform, writer, texts };
     const chores = new Chores(ground, [() => indexSlice(sql), () => purgeSlice(ground)]);
     const hub = new Hub(
       ground,

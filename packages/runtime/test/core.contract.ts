@@ -14,6 +14,7 @@ import { denialsContract } from "./denials.contract.ts";
 import { readContract } from "./read.contract.ts";
 import { recoveryContract } from "./recovery.contract.ts";
 import { settlementContract } from "./settlement.contract.ts";
+import { longTextsContract } from "./long-texts.contract.ts";
 import { partialsContract } from "./partials.contract.ts";
 import { watchContract } from "./watch.contract.ts";
 import { eagerContract } from "./eager.contract.ts";
@@ -48,6 +49,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   settlementContract(host, withSql);
   watchContract(host, withSql);
   partialsContract(host, withSql);
+  longTextsContract(host, withSql);
   eagerContract(host, withSql);
   hostStreamContract(host, withSql);
   harnessContract(host, withSql);

@@ -4,10 +4,10 @@ import { setImmediate } from "node:timers/promises";
 import type { Entry, Json } from "@lichen/wire";
 import type { LineReading } from "../harnesses/harness.ts";
 import { eventOf } from "./event.ts";
-import { jsonPieces, type ReadBlob, referencesIn, wholeOf } from "./whole.ts";
+import { jsonPieces, markedOf, type ReadPart, referencesIn } from "./whole.ts";
 
 export interface EncodeOptions {
-  readonly read: ReadBlob;
+  readonly read: ReadPart;
   readonly reading: LineReading;
   /** A text that stands in no event: something random. */
   readonly mark: string;
@@ -15,28 +15,32 @@ export interface EncodeOptions {
 
 const encoder = new TextEncoder();
 
-/** One event with everything that was put aside, in pieces. A long one is made little by little, beside what others wait for. */
-export async function encodeEvent(
+/**
+ * One event with everything that was put aside, in pieces. A long one is made little by little, as its reader takes it,
+ * beside what others wait for.
+ */
+export async function* eventPieces(
   seq: number,
   entry: Entry,
   options: EncodeOptions,
-): Promise<Uint8Array[]> {
+): AsyncGenerator<Uint8Array> {
   const { read, reading, mark } = options;
-  if (referencesIn(entry.data).length === 0)
-    return [
-      encoder.encode(`id: ${seq}\ndata: ${JSON.stringify(eventOf(seq, entry, reading))}\n\n`),
-    ];
-  // A line that reads as it is need not be whole to be passed on.
+  if (referencesIn(entry.data).length === 0) {
+    yield encoder.encode(`id: ${seq}\ndata: ${JSON.stringify(eventOf(seq, entry, reading))}\n\n`);
+    return;
+  }
+  // A line that reads as it is need not be looked into to be passed on.
   const isTranslated = entry.kind === "harness.line" && reading.toClaudeLine !== undefined;
-  const data = isTranslated ? await wholeOf(entry.data, read) : entry.data;
-  const event = eventOf(seq, { ...entry, data: data as Entry["data"] }, reading);
-  const pieces = [encoder.encode(`id: ${seq}\ndata: `)];
-  for await (const piece of jsonPieces({ ...event } as Json, { read, mark })) {
-    pieces.push(encoder.encode(piece));
+  const { value, references } = isTranslated
+    ? await markedOf(entry.data, { read, mark })
+    : { value: entry.data, references: [] };
+  const event = eventOf(seq, { ...entry, data: value as Entry["data"] }, reading);
+  yield encoder.encode(`id: ${seq}\ndata: `);
+  for await (const piece of jsonPieces({ ...event } as Json, { read, mark, marked: references })) {
+    yield encoder.encode(piece);
     await setImmediate();
   }
-  pieces.push(encoder.encode("\n\n"));
-  return pieces;
+  yield encoder.encode("\n\n");
 }
 
 /** Text as it is written: it has no number of its own, so that nobody resumes from it. */

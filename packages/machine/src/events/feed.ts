@@ -2,13 +2,14 @@
 //
 //   MA16  A reader that comes back with its number is told what came after it and nothing twice, from any distance.
 //   MA17  A reader that is slow costs no memory and loses nothing; what streams is shown to it as far as it has come.
+//   MA40  An event is written as its reader takes it, however long it is, and nothing comes between its pieces.
 //
 // Entries that come while it keeps up are passed on as they are; all else is read from the log in pages.
 
 import type { Frame, Session, Subscription } from "@lichen/runtime";
 import { type Entry, Fault, type Partial, replaces } from "@lichen/wire";
 import type { Source, Stream } from "@lichen/server/door";
-import { encodeEvent, encodePartial, type EncodeOptions } from "./encode.ts";
+import { encodePartial, type EncodeOptions, eventPieces } from "./encode.ts";
 
 export interface FeedOptions extends Omit<EncodeOptions, "read"> {
   readonly session: Session;
@@ -29,6 +30,7 @@ interface Numbered {
 const pageEvents = 100;
 /** Entries that are kept for a reader that is busy with the one before. */
 const keptEntries = 64;
+const newline = 10;
 const encoder = new TextEncoder();
 const deleted = encoder.encode(": deleted\n\n");
 const closed = encoder.encode(": closed\n\n");
@@ -73,14 +75,20 @@ export class Feed implements Source {
 
   drain(): void {
     this.close();
-    this.#options.stream.write(closed);
+    this.#farewell(closed);
   }
 
   #end(reason: "deleted" | "closed"): void {
     if (this.#isOver) return;
     this.close();
-    this.#options.stream.write(reason === "deleted" ? deleted : closed);
+    this.#farewell(reason === "deleted" ? deleted : closed);
     this.#options.stream.end();
+  }
+
+  /** In the middle of an event there is no word for it: half of one is none to its reader. */
+  #farewell(words: Uint8Array): void {
+    const { stream } = this.#options;
+    if (!stream.isAmid) stream.write(words);
   }
 
   #take(frame: Frame): boolean {
@@ -140,11 +148,17 @@ export class Feed implements Source {
     for (const event of events) if (!this.#isOver) await this.#give(event);
   }
 
+  /** Writes an event piece by piece as its reader takes it; nothing else is written meanwhile. */
   async #give({ n, entry }: Numbered): Promise<void> {
+    const { session, stream, ...options } = this.#options;
+    const read = (sha256: string, part: number) => session.blobPart(sha256, part);
     this.#given = n;
-    const { session, ...options } = this.#options;
-    const read = async (sha256: string) => (await session.blob(sha256))?.bytes;
-    await this.#write(await encodeEvent(n, entry, { ...options, read }));
+    for await (const piece of eventPieces(n, entry, { ...options, read })) {
+      // Only its last piece ends a line.
+      stream.isAmid = piece.at(-1) !== newline;
+      await this.#write(piece);
+      if (this.#isOver) return;
+    }
   }
 
   /** Of a text that streams, the reader gets what it does not have yet. */
@@ -157,17 +171,14 @@ export class Feed implements Source {
     const had = shown && shown.after === after && text.startsWith(shown.text) ? shown.text : "";
     this.#shown = { after, text };
     if (text.length === had.length) return;
-    await this.#write([
+    await this.#write(
       encodePartial(text.slice(had.length), { seq: this.#given, at: this.#options.now() }),
-    ]);
+    );
   }
 
-  /** Writes an event whole, so that nothing comes between its pieces, and waits until the reader has room again. */
-  async #write(pieces: readonly Uint8Array[]): Promise<void> {
-    if (this.#isOver) return;
-    let hasRoom = true;
-    for (const piece of pieces) hasRoom = this.#options.stream.write(piece);
-    if (hasRoom) return;
+  /** Writes, and waits until the reader has room again. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    if (this.#isOver || this.#options.stream.write(bytes)) return;
     this.#room = Promise.withResolvers();
     await this.#room.promise;
     this.#room = undefined;

@@ -72,7 +72,7 @@ export class Board {
   private constructor({ session, lines, report }: BoardOptions, info: SessionInfo) {
     this.#reading = {
       lines,
-      read: async (sha256) => (await session.blob(sha256))?.bytes,
+      read: (sha256, part) => session.blobPart(sha256, part),
     };
     this.#report = report;
     this.#info = info;

@@ -5,7 +5,7 @@
 import { type Entry, type Json, known } from "@lichen/wire";
 import type { LineReading } from "../harnesses/harness.ts";
 import { charactersOf, factsOf, gistOf, oneLine } from "../events/lines.ts";
-import { wholeOf, type ReadBlob } from "../events/whole.ts";
+import { beginningOf, type ReadPart } from "../events/whole.ts";
 
 export interface Glance {
   /** The start of what the model said last. */
@@ -38,7 +38,7 @@ export function firstGlance(createdAt: string): Glance {
 }
 
 export interface Reading {
-  readonly read: ReadBlob;
+  readonly read: ReadPart;
   readonly lines: LineReading;
 }
 
@@ -57,8 +57,7 @@ export async function glanceAfter(
   }
   if (entry?.kind === "conversation.started") return { ...glance, contextUsed: 0 };
   if (entry?.kind !== "harness.line") return glance;
-  // What is translated is read whole; of the rest texts that were put aside stay there until they are shown.
-  const line = await (toClaudeLine ? wholeOf : wholeLine)(entry.data.line, read);
+  const line = await beginningOf(entry.data.line, read, readCharacters);
   const outside = outsideOf?.(line);
   if (outside) return { ...glance, tail: asked(before.tail, outside.by, outside.text) };
   const { said, model, contextUsed, contextWindow } = factsOf(toClaudeLine?.(line) ?? line);
@@ -85,15 +84,9 @@ export async function glanceAfter(
   };
 }
 
-/** A line whose very shape was put aside; texts inside it stay where they are. */
-async function wholeLine(line: Json, read: ReadBlob): Promise<Json> {
-  const isAside = typeof line === "object" && line !== null && "blob" in line && !("type" in line);
-  return isAside ? wholeOf(line, read) : line;
-}
-
-async function textOf(text: Json, read: ReadBlob): Promise<string> {
-  const whole = await wholeOf(text, read);
-  return typeof whole === "string" ? whole : "";
+async function textOf(text: Json, read: ReadPart): Promise<string> {
+  const beginning = await beginningOf(text, read, readCharacters);
+  return typeof beginning === "string" ? beginning : "";
 }
 
 /** A text's lines, without those that begin and end code. */

@@ -5,7 +5,7 @@
 
 import type { Sql } from "../store/sql.ts";
 
-const partBytes = 524_288;
+export const partBytes = 524_288;
 
 export const blobTables: readonly string[] = [
   `create table if not exists blob (
@@ -32,20 +32,36 @@ export function putBlob(
   bytes: Uint8Array,
 ): void {
   sql.transact(() => {
-    if (sql.all("select 1 from blob where sha256 = ? and part = 0", sha256).length === 0)
+    if (!hasBlob(sql, sha256))
       for (let part = 0; part === 0 || part * partBytes < bytes.length; part++)
-        sql.run(
-          "insert or ignore into blob (sha256, part, bytes) values (?, ?, ?)",
-          sha256,
-          part,
-          bytes.subarray(part * partBytes, (part + 1) * partBytes),
-        );
+        putBlobPart(sql, sha256, part, bytes);
     useBlob(sql, sid, sha256, mimeType, bytes.length);
   });
 }
 
-/** Lets a session read a blob that is stored already. Its first media type stays. */
-function useBlob(sql: Sql, sid: number, sha256: string, mimeType: string, bytes: number): void {
+/** Whether all of it is stored. */
+export function hasBlob(sql: Sql, sha256: string): boolean {
+  return sql.all("select 1 from blob where sha256 = ? and part = 0", sha256).length > 0;
+}
+
+/** One part of a blob that is put in several transactions: the first part in the last of them, where the others are there. */
+export function putBlobPart(sql: Sql, sha256: string, part: number, bytes: Uint8Array): void {
+  sql.run(
+    "insert or ignore into blob (sha256, part, bytes) values (?, ?, ?)",
+    sha256,
+    part,
+    bytes.subarray(part * partBytes, (part + 1) * partBytes),
+  );
+}
+
+/** Lets a session read a blob. Its first media type stays. */
+export function useBlob(
+  sql: Sql,
+  sid: number,
+  sha256: string,
+  mimeType: string,
+  bytes: number,
+): void {
   sql.run(
     "insert or ignore into blob_use (sid, sha256, mime_type, bytes) values (?, ?, ?, ?)",
     sid,
@@ -66,15 +82,25 @@ export function findBlobUse(sql: Sql, sid: number, sha256: string): BlobUse | un
 
 /** The bytes, or the first parts that hold `atMost` of them; undefined where none are stored. Who may read is the caller's question. */
 export function readBlob(sql: Sql, sha256: string, atMost?: number): Uint8Array | undefined {
-  const parts = sql.all<{ bytes: Uint8Array }>(
-    "select bytes from blob where sha256 = ? and part < ? order by part",
+  const parts = sql.all<{ part: number; bytes: Uint8Array }>(
+    "select part, bytes from blob where sha256 = ? and part < ? order by part",
     sha256,
     atMost === undefined ? Number.MAX_SAFE_INTEGER : Math.max(1, Math.ceil(atMost / partBytes)),
   );
   const [first] = parts;
-  if (!first) return undefined;
+  // Of one that is on its way other parts may be there.
+  if (first?.part !== 0) return undefined;
   const whole = parts.length === 1 ? first.bytes : joined(parts.map((part) => part.bytes));
   return atMost === undefined || whole.length <= atMost ? whole : whole.subarray(0, atMost);
+}
+
+/** One of its parts, of half a mebibyte each but the last; undefined past its end. */
+export function readBlobPart(sql: Sql, sha256: string, part: number): Uint8Array | undefined {
+  return sql.all<{ bytes: Uint8Array }>(
+    "select bytes from blob where sha256 = ? and part = ?",
+    sha256,
+    part,
+  )[0]?.bytes;
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

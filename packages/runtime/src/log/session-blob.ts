@@ -1,7 +1,7 @@
 // A session's blobs, its own and those of the sessions it was forked from. A hash alone opens nothing.
 
 import type { Sql } from "../store/sql.ts";
-import { findBlobUse, readBlob } from "./blob.ts";
+import { findBlobUse, hasBlob, readBlob, readBlobPart } from "./blob.ts";
 import { lineage } from "./entry-log.ts";
 
 export function sessionBlob(
@@ -14,5 +14,18 @@ export function sessionBlob(
     const bytes = use && readBlob(sql, sha256);
     if (bytes) return { bytes, mimeType: use.mimeType };
   }
+  return undefined;
+}
+
+/** One of its parts; undefined past its end. */
+export function sessionBlobPart(
+  sql: Sql,
+  place: { readonly sid: number; readonly key: string },
+  sha256: string,
+  part: number,
+): Uint8Array | undefined {
+  for (const { sid } of lineage(sql, place))
+    if (findBlobUse(sql, sid, sha256) && hasBlob(sql, sha256))
+      return readBlobPart(sql, sha256, part);
   return undefined;
 }

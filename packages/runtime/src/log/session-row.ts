@@ -188,10 +188,14 @@ export class SessionWriter {
 
   append<K extends Kind>(draft: EntryDraft<K>): Entry {
     const { sid, key } = this.#row;
-    const { sql, platform } = this.#ground;
+    const { sql, platform, texts } = this.#ground;
     const seq = this.#info.head + 1;
     const eid = eidOf(sid, seq);
-    const { data, blobs } = spill(draft.data as JsonObject, (bytes) => platform.sha256(bytes));
+    const { data, blobs } = spill(
+      draft.data as JsonObject,
+      (bytes) => platform.sha256(bytes),
+      (text) => texts.find(sid, text),
+    );
     for (const blob of blobs) putBlob(sql, sid, blob.sha256, blob.mimeType, blob.bytes);
     const parent = inTree.has(draft.kind) ? this.#leaf : null;
     sql.run(

@@ -44,10 +44,17 @@ export interface Spilled {
   readonly blobs: Blob[];
 }
 
+/** What is known of a text whose bytes are stored already. */
+type FindStored = (text: string) => { sha256: string; bytes: number } | undefined;
+
 /** The data with what is large put aside; the same object where nothing is. */
-export function spill(data: JsonObject, sha256: (bytes: Uint8Array) => string): Spilled {
+export function spill(
+  data: JsonObject,
+  sha256: (bytes: Uint8Array) => string,
+  stored: FindStored = () => undefined,
+): Spilled {
   if (isSmall(data)) return { data, blobs: [] };
-  const spilling = new Spilling(sha256);
+  const spilling = new Spilling(sha256, stored);
   return { data: spilling.reduce(data), blobs: [...spilling.blobs.values()] };
 }
 
@@ -121,11 +128,15 @@ interface Place {
 class Spilling {
   readonly blobs = new Map<string, Blob>();
   readonly #sha256: (bytes: Uint8Array) => string;
+  readonly #stored: FindStored;
+  /** Texts that were stored before, by their digests. */
+  readonly #texts = new Map<string, string>();
   #strings: Place[] = [];
   #free: { holder: JsonObject; key: string }[] = [];
 
-  constructor(sha256: (bytes: Uint8Array) => string) {
+  constructor(sha256: (bytes: Uint8Array) => string, stored: FindStored) {
     this.#sha256 = sha256;
+    this.#stored = stored;
   }
 
   reduce(data: JsonObject): JsonObject {
@@ -150,10 +161,7 @@ class Spilling {
 
   /** A copy whose long strings, and free JSON that looks like a reference, are put aside. */
   #copied(value: Json, isFree: boolean): Json {
-    if (typeof value === "string")
-      return value.length * 3 > stringBytes && utf8Bytes(value) > stringBytes
-        ? this.#putAside(value)
-        : value;
+    if (typeof value === "string") return isLong(value) ? this.#putAside(value) : value;
     if (value === null || typeof value !== "object") return value;
     if (Array.isArray(value)) {
       const items: Json[] = [];
@@ -192,7 +200,12 @@ class Spilling {
   }
 
   #putAside(value: Json): JsonObject {
-    const whole = restored(value, (sha256) => this.blobs.get(sha256)?.bytes);
+    const known = typeof value === "string" ? this.#stored(value) : undefined;
+    if (known) {
+      this.#texts.set(known.sha256, value as string);
+      return { blob: known.sha256, mimeType: textType, bytes: known.bytes };
+    }
+    const whole = restored(value, (sha256) => this.#bytesOf(sha256));
     // UTF-8 has no half of a surrogate pair; the escapes of JSON do.
     const isText = typeof whole === "string" && whole.isWellFormed();
     const bytes = new TextEncoder().encode(isText ? whole : JSON.stringify(whole));
@@ -201,6 +214,17 @@ class Spilling {
     this.blobs.set(sha256, { sha256, mimeType, bytes });
     return { blob: sha256, mimeType, bytes: bytes.length };
   }
+
+  #bytesOf(sha256: string): Uint8Array | undefined {
+    const text = this.#texts.get(sha256);
+    return text === undefined ? this.blobs.get(sha256)?.bytes : new TextEncoder().encode(text);
+  }
+}
+
+function isLong(text: string): boolean {
+  // No character takes less than a byte, and none more than three for each of its units.
+  if (text.length > stringBytes) return true;
+  return text.length * 3 > stringBytes && utf8Bytes(text) > stringBytes;
 }
 
 function holdsLookalike(value: Json): boolean {

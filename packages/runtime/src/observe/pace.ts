@@ -3,7 +3,7 @@
 
 const leastMs = 3;
 const mostMs = 25;
-/** Of texts shown: one to one reader costs as much as a thousand characters more. */
+/** What readers are shown in a millisecond, at most; a long text counts as several. */
 const shownPerMs = 8;
 const charactersPerShown = 1_024;
 
@@ -15,8 +15,8 @@ export interface Streaming {
   readonly characters: number;
 }
 
-/** Milliseconds between two showings, as if every session that streams were like this one. */
+/** Milliseconds between two showings, where as many watch each session that streams. */
 export function paceMs({ sessions, readers, characters }: Streaming): number {
-  const shown = sessions * readers * (1 + characters / charactersPerShown);
+  const shown = readers * (sessions + characters / charactersPerShown);
   return Math.min(Math.max(leastMs, Math.ceil(shown / shownPerMs)), mostMs);
 }

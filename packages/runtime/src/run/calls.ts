@@ -14,7 +14,7 @@ import { restore } from "../log/spill.ts";
 import { eidOfId } from "../log/transcript.ts";
 import { countStep } from "../queue/command-table.ts";
 import { interruptedOutcome } from "../queue/settle.ts";
-import { eidOf, seqOf } from "../store/keys.ts";
+import { eidOf, seqOf, sidOf } from "../store/keys.ts";
 import { callRow, insertCall, markOutcome } from "./call-table.ts";
 import { mayRepeat, refusalText } from "./call-rules.ts";
 import type { CallingRun } from "./calling-run.ts";
@@ -176,7 +176,8 @@ export class Calls {
   }
 
   #recordOutcome(call: Call, assistant: number, outcome: Outcome): Promise<void> {
-    const { ground } = this.#run;
+    const { ground, cid } = this.#run;
+    void ground.texts.store(sidOf(cid), outcome.content);
     return this.#record(call, assistant, (session) => outcomeData(ground, session, call, outcome));
   }
 

@@ -16,6 +16,7 @@ import type { Answer, Call, Draft, Outcome, Question, Run, Steer } from "../engi
 import type { TranscriptEntry } from "../engine/port.ts";
 import type { Program } from "../engine/program.ts";
 import { harnessLines } from "../log/harness-lines.ts";
+import type { LongTexts } from "../log/long-texts.ts";
 import { sessionBlob } from "../log/session-blob.ts";
 import { entryRow, metaOf } from "../log/entry-log.ts";
 import { type SessionRow, sessionBySid, type SessionWriter } from "../log/session-row.ts";
@@ -197,6 +198,10 @@ export class LiveRun implements Run {
   }
 
   async append(drafts: readonly Draft[]): Promise<EntryOf<Draft["kind"]>[]> {
+    void this.#texts.store(
+      sidOf(this.cid),
+      drafts.map(({ data }) => data),
+    );
     const entries = await this.#write((session, tx) => {
       return drafts.map((draft) => {
         const entry = writeDraft(this.#house.sessions.ground, session, this.cid, draft);
@@ -291,6 +296,10 @@ export class LiveRun implements Run {
     return this.#house.sessions.ground.sql;
   }
 
+  get #texts(): LongTexts {
+    return this.#house.sessions.ground.texts;
+  }
+
   #row(): SessionRow {
     const row = sessionBySid(this.#sql, sidOf(this.cid));
     if (!row) throw new Fault("closed", `Session ${this.session} was deleted.`);
@@ -311,6 +320,8 @@ export class LiveRun implements Run {
 
   async #write<T>(body: (session: SessionWriter, tx: Tx) => T): Promise<T> {
     this.#guard();
+    const storing = this.#texts.store(sidOf(this.cid), []);
+    if (storing) await storing;
     try {
       return await this.#house.sessions.write(sidOf(this.cid), (tx, session) => {
         // The settlement may stand in this very group, long before anybody is told of it.

@@ -59,8 +59,13 @@ export class KeptAgents {
     this.#sessions = sessions;
   }
 
-  record(sid: number, drafts: readonly HarnessDraft[], by?: string): Promise<void> {
-    return this.#sessions.write(sid, (_tx, session) => {
+  async record(sid: number, drafts: readonly HarnessDraft[], by?: string): Promise<void> {
+    const storing = this.#sessions.ground.texts.store(
+      sid,
+      drafts.map(({ data }) => data),
+    );
+    if (storing) await storing;
+    await this.#sessions.write(sid, (_tx, session) => {
       for (const { kind, data } of drafts) session.append({ kind, data, by });
     });
   }

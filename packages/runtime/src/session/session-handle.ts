@@ -24,7 +24,7 @@ import type { EventPage, Frame, Session, Sink, Subscription } from "../api.ts";
 import type { HarnessDraft } from "../engine/port.ts";
 import { entriesAfter, entryRow } from "../log/entry-log.ts";
 import { search } from "../log/search.ts";
-import { sessionBlob } from "../log/session-blob.ts";
+import { sessionBlob, sessionBlobPart } from "../log/session-blob.ts";
 import {
   findSession,
   requireSession,
@@ -260,6 +260,10 @@ export class SessionHandle implements Session {
 
   blob(sha256: string): Promise<{ bytes: Uint8Array; mimeType: string } | undefined> {
     return this.#durably((row) => sessionBlob(this.#house.ground.sql, row, sha256));
+  }
+
+  blobPart(sha256: string, part: number): Promise<Uint8Array | undefined> {
+    return this.#durably((row) => sessionBlobPart(this.#house.ground.sql, row, sha256, part));
   }
 
   latestPending(): ReturnType<Session["latestPending"]> {

@@ -134,6 +134,8 @@ export class Stream {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #source: Source | undefined;
   #isBehind = false;
+  /** The source is in the middle of an event, which nothing else may stand in. */
+  isAmid = false;
 
   constructor(all: Set<Stream>) {
     this.#all = all;
@@ -155,9 +157,9 @@ export class Stream {
     );
   }
 
-  /** Whether a heartbeat would reach a reader: it keeps up. */
+  /** Whether a heartbeat may be written: its reader keeps up, and no event is under way. */
   get isIdle(): boolean {
-    return !this.#isBehind;
+    return !this.#isBehind && !this.isAmid;
   }
 
   connect(source: Source): void {
