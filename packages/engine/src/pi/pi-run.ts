@@ -7,16 +7,16 @@
 
 import type { Result, Run, Steer, Work } from "@lichen/runtime";
 import { type BlobRef, Fault, type JsonObject, textOf } from "@lichen/wire";
+import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import { base64 } from "./base64.ts";
 import { catchUp } from "./catch-up.ts";
 import { textAt } from "./codec.ts";
-import { isExtensionCommand } from "./commands.ts";
 import type { PiConnection } from "./connection.ts";
-import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
+import { Earlier } from "./earlier.ts";
 import { Feed } from "./feed.ts";
 import { watchOver } from "./patience.ts";
 import { lineDraft } from "./recorder.ts";
-import { type Found, foundIn, hasSpoken, noteOf, placeIn, placeLine } from "./recovery.ts";
+import { type Found, noteOf, placeLine } from "./recovery.ts";
 import { compactedResult, resultOf, settledResult } from "./settlement.ts";
 import { Turn } from "./turn.ts";
 import type { PiLink, TurnEnd } from "./turn-parts.ts";
@@ -31,6 +31,7 @@ export class PiRun {
   readonly #work: Work;
   readonly #run: Run;
   readonly #words: Words;
+  readonly #earlier: Earlier;
   /** pi may have read something of this run. */
   #isSent = false;
   /** An earlier process had it in hand. */
@@ -43,6 +44,7 @@ export class PiRun {
     this.#work = work;
     this.#run = run;
     this.#words = new Words(work, run);
+    this.#earlier = new Earlier(pi, run, this.#words);
     this.#isResumed = work.resumed;
   }
 
@@ -100,18 +102,18 @@ export class PiRun {
   async #execute(turn: Turn): Promise<Result> {
     if (this.#work.type === "compact") return this.#compact(turn);
     if (!this.#isResumed) return this.#begin(turn, []);
-    const { missing, mayHaveRun } = await this.#missing();
+    const { steers, mayHaveRun } = await this.#earlier.missing(this.#left?.unread);
     this.#left = undefined;
-    const found = await this.#found();
-    const result = await this.#resume(turn, found, missing);
+    const result = await this.#resume(turn, steers);
     if (mayHaveRun === undefined || result.terminal !== "completed") return result;
     return { ...result, ...handledUnknown(mayHaveRun) };
   }
 
-  async #resume(turn: Turn, found: Found | undefined, missing: readonly Steer[]): Promise<Result> {
+  async #resume(turn: Turn, missing: readonly Steer[]): Promise<Result> {
+    const found = await this.#earlier.found();
     if (found?.how === "taken") return this.#goOn(turn, found, missing);
     if (found?.how === "unclear") return unclear;
-    if (found && (await isExtensionCommand(this.#work.text, this.#link())))
+    if (found && (await this.#earlier.isCommand(this.#work.text)))
       return handledUnknown(this.#work.text);
     return this.#begin(turn, missing);
   }
@@ -128,33 +130,9 @@ export class PiRun {
     return this.#finish(turn, await turn.drive());
   }
 
-  /**
-   * What joined the run and may have to be said still, and a command of an extension that joined an earlier process of it:
-   * whether that ran stands nowhere, so it is not said again.
-   */
-  async #missing(): Promise<{ missing: Steer[]; mayHaveRun?: string }> {
-    const earlier = this.#words.steers;
-    const wasSent = this.#wasSent;
-    // What joins from here on stands in the transcript with what joined before.
-    await this.#run.steers();
-    const fresh = this.#words.steers.slice(earlier.length);
-    const unread = this.#left && [...this.#left.unread];
-    const missing: Steer[] = [];
-    let mayHaveRun: string | undefined;
-    for (const steer of earlier) {
-      const text = textOf(steer.data.text);
-      if (unread && !take(unread, text)) continue;
-      if (wasSent && (await isExtensionCommand(text, this.#link()))) mayHaveRun ??= text;
-      else missing.push(steer);
-    }
-    return {
-      missing: [...missing, ...fresh],
-      ...(mayHaveRun === undefined ? {} : { mayHaveRun }),
-    };
-  }
-
   async #compact(turn: Turn): Promise<Result> {
-    const done = this.#isResumed ? await this.#compacted() : undefined;
+    const done = this.#isResumed ? await this.#earlier.compaction() : undefined;
+    this.#countFromBeginning();
     if (done) return this.#counted(turn, compactedResult(turn, done));
     const refusal = await this.#pi.catalogue.set(this.#run.settings());
     if (refusal !== undefined) return { terminal: "failed", diagnostic: refusal };
@@ -171,30 +149,6 @@ export class PiRun {
     return this.#finish(turn, await turn.drive());
   }
 
-  /** What pi wrote down of a compaction that an earlier host asked for. */
-  async #compacted(): Promise<JsonObject | undefined> {
-    const place = placeIn(this.#run.lines());
-    const file = this.#pi.host.harness().conversation?.file;
-    if (!place || file === undefined) return undefined;
-    this.#pi.meter.goOnFrom(place.stats);
-    const entries = await this.#pi.parts.files.entriesAfter(file, place.after);
-    return entries?.findLast(({ type }) => type === "compaction");
-  }
-
-  /** What became of the prompt that an earlier host sent; undefined where it sent none. */
-  async #found(): Promise<Found | undefined> {
-    const logged = this.#run.lines();
-    const place = placeIn(logged);
-    if (!place) return undefined;
-    const file = this.#pi.host.harness().conversation?.file;
-    const entries = file && (await this.#pi.parts.files.entriesAfter(file, place.after));
-    const isWritten = file !== undefined && this.#pi.parts.files.folder(file) !== undefined;
-    // A conversation is written with its first answer; before that its places are nobody's.
-    if (!entries) return isWritten || hasSpoken(logged) ? { how: "unclear" } : { how: "absent" };
-    const steers = this.#words.steers.map(({ data }) => textOf(data.text));
-    return foundIn(entries, logged, { prompt: this.#words.prompt, steers });
-  }
-
   async #goOn(turn: Turn, found: Taken, missing: readonly Steer[]): Promise<Result> {
     const run = this.#run;
     await catchUp(run, turn.recorder, found.steps);
@@ -203,8 +157,7 @@ export class PiRun {
       this.#words.steers.flatMap(({ id }, place) => (places.has(place) ? [id] : [])),
     );
     const unread = missing.filter(({ id }) => ids.has(id));
-    const place = placeIn(run.lines());
-    if (place) this.#pi.meter.goOnFrom(place.stats);
+    this.#countFromBeginning();
     if (found.isAnswered && unread.length === 0)
       return this.#counted(turn, settledResult(turn, false));
     if (run.signal.aborted) return this.#stopped();
@@ -263,6 +216,12 @@ export class PiRun {
     return this.#counted(turn, result);
   }
 
+  /** What an earlier process used is part of the run. */
+  #countFromBeginning(): void {
+    const place = this.#isResumed ? this.#earlier.place : undefined;
+    if (place) this.#pi.meter.goOnFrom(place.stats);
+  }
+
   /** With what pi used for it. */
   async #counted(turn: Turn, result: Result): Promise<Result> {
     const { requests, meter } = this.#pi;
@@ -284,7 +243,7 @@ export class PiRun {
 
   /** An earlier host may have sent pi something of this run. */
   get #wasSent(): boolean {
-    return this.#isResumed && placeIn(this.#run.lines()) !== undefined;
+    return this.#isResumed && this.#earlier.place !== undefined;
   }
 
   /** How a run ends that is stopped from outside of pi. */
@@ -300,7 +259,7 @@ export class PiRun {
   /** How a run ends that finds no pi, or none that answers. */
   async #failed({ message, retryable }: Fault): Promise<Result> {
     const { type, text } = this.#work;
-    const found = this.#isResumed ? await this.#found() : undefined;
+    const found = this.#isResumed ? await this.#earlier.found() : undefined;
     // Neither a compaction nor a command of an extension is a message of the transcript.
     const isAbsent = found?.how === "absent" && type !== "compact" && !text.startsWith("/");
     if (!this.#isSent && (!found || isAbsent))
@@ -363,13 +322,6 @@ const unclear: Result = {
   diagnostic:
     "the host ended while this was sent, and pi's transcript does not tell whether it came in: read what pi has, and send it again where it is missing",
 };
-
-/** Whether it was among them; it is no more. */
-function take(texts: string[], text: string): boolean {
-  const at = texts.indexOf(text);
-  if (at !== -1) texts.splice(at, 1);
-  return at !== -1;
-}
 
 function handledUnknown(text: string): Pick<Result, "terminal" | "diagnostic"> {
   const name = text.split(" ", 1)[0] ?? "";

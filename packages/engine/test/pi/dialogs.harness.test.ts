@@ -93,12 +93,16 @@ const gate = `export default (pi) => pi.on("tool_call", async ({ toolName, input
 });`;
 
 test("[PI9] a tool that an extension asks about runs where a person allows it, and neither where they deny nor where the turn is stopped", async () => {
-  const touch = (file: string) => ({
-    parts: [{ call: { name: "bash", input: { command: `touch ${file}` } } }],
-  });
   const rig = await rigFor({
     extension: gate,
-    script: [touch("allowed"), "one", touch("denied"), "two", touch("withdrawn"), "three"],
+    script: ({ messages }) => {
+      const text = messages.findLast(
+        ({ role, results }) => role === "user" && results.length === 0,
+      );
+      const hasResult = (messages.at(-1)?.results.length ?? 0) > 0;
+      if (hasResult || text?.text === "on") return `answer to ${text?.text}`;
+      return { parts: [{ call: { name: "bash", input: { command: `touch ${text?.text}` } } }] };
+    },
   });
   const ask = async (text: string): Promise<{ commandId: string; approvalId: string }> => {
     const commandId = await rig.send({ type: "prompt", text });
@@ -106,17 +110,20 @@ test("[PI9] a tool that an extension asks about runs where a person allows it, a
     expect(questions).toMatchObject([{ question: expect.stringMatching(/^May it run\?\ntouch/) }]);
     return { commandId, approvalId };
   };
-  const first = await ask("1");
+  const first = await ask("allowed");
   expect(existsSync(join(rig.dir, "allowed"))).toBe(false);
   await rig.send({ type: "answer", approvalId: first.approvalId, allow: true });
-  expect(await rig.settled(first.commandId)).toMatchObject({ answer: "one" });
-  const second = await ask("2");
+  expect(await rig.settled(first.commandId)).toMatchObject({ answer: "answer to allowed" });
+  const second = await ask("denied");
   await rig.send({ type: "answer", approvalId: second.approvalId, allow: false });
-  expect(await rig.settled(second.commandId)).toMatchObject({ answer: "two" });
-  const third = await ask("3");
+  expect(await rig.settled(second.commandId)).toMatchObject({ answer: "answer to denied" });
+  const third = await ask("withdrawn");
   await rig.send({ type: "cancel", commandId: third.commandId });
   expect(await rig.settled(third.commandId)).toMatchObject({ terminal: "cancelled" });
-  expect(await rig.prompt("4")).toMatchObject({ terminal: "completed", answer: "three" });
+  expect(await rig.prompt("on")).toMatchObject({
+    terminal: "completed",
+    answer: "answer to on",
+  });
   const made = ["allowed", "denied", "withdrawn"].filter((it) => existsSync(join(rig.dir, it)));
   expect(made).toEqual(["allowed"]);
   const [, denied] = await rig.data("message.tool");
