@@ -31,6 +31,15 @@ test(
       /^demo +acp +idle +~\/demo +now\nagent +model +idle +~\/agent +never\n$/,
     );
     const cwd = home.path("demo");
+    const before = await home.run(["log", "agent"], { cwd });
+    expect(before).toMatchObject({ code: 0, stdout: "" });
+    expect(before.stderr).toContain("nothing was said in agent yet");
+    const idle = await home.run(["cancel", "agent"], { cwd });
+    expect(idle).toMatchObject({ code: 0, stdout: "" });
+    expect(idle.stderr).toContain("nothing was said in agent yet");
+    const nowhere = await home.run(["log", "agent/nowhere"], { cwd });
+    expect(nowhere).toMatchObject({ code: 1, stdout: "" });
+    expect(nowhere.stderr).toContain("There is no conversation agent/nowhere: `lichen send");
     const own = await home.run(["send", "demo", "hello", "--wait"], { cwd });
     expect(own).toMatchObject({ code: 0, stdout: "You said: hello\n" });
     const its = await home.run(["send", "agent", "hello", "--wait"], { cwd });
@@ -219,4 +228,11 @@ test("[UP20] an agent that `lichen start` serves is not served twice", slow, asy
   const refused = await home.run(["up", "--port", "0", dir]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toContain(`agent is served already, by process ${host.running.child.pid}`);
+  await host.running.stop("SIGTERM");
+  const machine = await StartedMachine.start(home, [dir]);
+  const told = await machine.running.until(
+    ({ stderr }) => /kept of it are not here: reach them with (--state \S+)/.exec(stderr)?.[1],
+  );
+  const earlier = await home.run(["sessions", dir, ...told.split(" ")]);
+  expect(earlier).toMatchObject({ code: 0, stdout: "" });
 });

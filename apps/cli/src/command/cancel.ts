@@ -6,6 +6,7 @@ import { CommandId, Fault } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
+import { isBegun } from "../machine/conversation.ts";
 import { type Meant, meantBy } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { reachAgent } from "../reach-agent.ts";
@@ -43,12 +44,17 @@ function understood(given: Input): { id: string; commandId: string | undefined; 
 }
 
 async function cancelOnMachine(
-  { machine, name, session }: Meant,
+  meant: Meant,
   commandId: string | undefined,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
+  const { machine, name, session } = meant;
   try {
+    if (!(await isBegun(meant))) {
+      terminal.say(`nothing was said in ${oneLine(name, 256)} yet, so that nothing runs there`);
+      return commandId === undefined ? 0 : 1;
+    }
     return commandId === undefined
       ? await abort(session, name, input, terminal)
       : await known(name, () => cancel(session, commandId, input, terminal));

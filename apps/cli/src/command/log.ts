@@ -5,10 +5,11 @@ import { onStopSignal } from "@lichen/server/node";
 import type { Entry } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { followSession, pages } from "../follow-session.ts";
-import { getConversation } from "../machine/conversation.ts";
+import { getConversation, isBegun } from "../machine/conversation.ts";
 import { reachMachine } from "../machine/reach-machine.ts";
 import { oneLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
+import { commandName, quoted } from "../typed.ts";
 import { howToAnswer } from "../waiting.ts";
 import { isShown, WatchView } from "../watch-view.ts";
 
@@ -20,9 +21,16 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const stop = new AbortController();
   const ignoreSignals = onStopSignal(() => stop.abort());
   try {
-    const { name, session } = await getConversation(machine, input.argument("name") ?? "", {
+    const conversation = await getConversation(machine, input.argument("name") ?? "", {
       patienceMs: input.flag("follow") ? 0 : 25_000,
     });
+    const { name, session } = conversation;
+    if (!(await isBegun(conversation))) {
+      terminal.say(
+        `nothing was said in ${oneLine(name, 256)} yet; \`${commandName()} send ${quoted(name)} "…"${machine.place}\` begins it`,
+      );
+      return input.flag("follow") ? 1 : 0;
+    }
     const view = new WatchView(terminal, (approval) => howToAnswer(approval, input));
     const tell = input.flag("json")
       ? (entry: Entry) => terminal.answer(`${JSON.stringify(entry)}\n`)

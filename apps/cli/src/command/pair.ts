@@ -101,7 +101,7 @@ function show(offer: PairOffer, input: Input, terminal: Terminal): void {
   terminal.answer(`${renderUnicodeCompact(offer.url, { border: 2 })}\n\n${offer.url}\n`);
   const until = new Date(offer.expires_at).toLocaleTimeString();
   terminal.say(
-    `Scan it, or open the address on the device. Good for one device, until ${until}: it may then ` +
+    `Scan it, or open the address on the device; on another computer: ${commandName()} pair "<the address>". Good for one device, until ${until}: it may then ` +
       (offer.kind === "owner" ? "do everything here." : "read, and change nothing."),
   );
   if (/^(127\.|localhost$|\[::1\]$)/.test(address.hostname))

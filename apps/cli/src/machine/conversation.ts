@@ -65,6 +65,23 @@ export async function getConversation(
   throw machine.unknown(word);
 }
 
+/** Whether anything was said in it yet: only the first of a folder's agent need not be there. Else `unknown_session`. */
+export async function isBegun({ name, session, isOfFolder }: Conversation): Promise<boolean> {
+  if (!isOfFolder) return true;
+  try {
+    await session.read({ limit: 1 });
+    return true;
+  } catch (cause) {
+    if (!Fault.is(cause) || cause.code !== "unknown_session") throw cause;
+    if (session.id === onlySession) return false;
+    throw new Fault(
+      cause.code,
+      `There is no conversation ${oneLine(name, 256)}: \`${commandName()} send ${quoted(name)} "…" --new\` begins it.`,
+      { cause },
+    );
+  }
+}
+
 /** The word that means a conversation of a folder's agent; two of one name are called by their ids. */
 export function conversationName(
   { agent, name }: AgentInfo,

@@ -66,14 +66,24 @@ export async function openUp(options: UpOptions): Promise<Up> {
   let machine: Machine;
   let wall: MachineWall;
   let folders: ServedFolder[] = [];
+  const beside = {
+    readOnly: (cwd: string) => [
+      ...chosen.folders.flatMap(({ place }) => folderPlaces({ dir: place.dir, cwd })),
+      ...folders.flatMap((it) => it.loaded()),
+    ],
+    secrets: secretsOf(chosen),
+  };
   try {
     const { sockets } = access;
     wall = await openWall({
-      ...{ mode: "auto", mask: [stateDir], hide: hiddenPlaces(chosen), sockets, places },
-      folders: (cwd) => [
-        ...chosen.folders.flatMap(({ place }) => folderPlaces({ dir: place.dir, cwd })),
-        ...folders.flatMap((it) => it.loaded()),
-      ],
+      ...{
+        mode: "auto",
+        mask: [stateDir],
+        hide: [...hiddenPlaces(), ...beside.secrets],
+        sockets,
+        places,
+      },
+      folders: beside.readOnly,
       shown: (agent) => [uploadsOf(stateDir, agent)],
     });
     machine = await openMachine({
@@ -92,7 +102,7 @@ export async function openUp(options: UpOptions): Promise<Up> {
   try {
     const { port, bind, around } = options;
     folders = await serveFolders(chosen.folders, {
-      ...{ owner: machine.owner, stateDir, log, environments, around },
+      ...{ owner: machine.owner, stateDir, log, environments, beside, around },
     });
     keepFolders(stateDir, chosen.kept);
     const listening = await listenMachine({
@@ -138,18 +148,18 @@ async function openAccess(
   return Access.open({ stateDir, platform, providers: [loopbackProvider(hostname()), meshes] });
 }
 
-/** What is this user's and no coding agent's: states of other hosts hold tokens, and compiled code runs as it is. */
-function hiddenPlaces({ folders }: Chosen): string[] {
+/** What is this user's and no agent's: states of other hosts hold tokens, and compiled code runs as it is. */
+function hiddenPlaces(): string[] {
   const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   const inUse = getCompileCacheDir();
-  const secrets = folders
+  return [hostsDir(), resolve(cache, "lichen"), ...(inUse === undefined ? [] : [dirname(inUse)])];
+}
+
+/** Those that are there: for others a placeholder would stand in their owner's way for as long as a coding agent runs. */
+function secretsOf({ folders }: Chosen): string[] {
+  return folders
     .flatMap(({ place: { dir, cwd } }) => [join(dir, ".secrets"), join(cwd, ".secrets")])
-    // For what is not there a placeholder would stand in its owner's way for as long as a coding agent runs.
     .filter((path) => existsSync(path));
-  return [
-    ...[hostsDir(), resolve(cache, "lichen"), ...secrets],
-    ...(inUse === undefined ? [] : [dirname(inUse)]),
-  ];
 }
 
 /** The refusal that names who serves this state, where that can be told. */

@@ -6,7 +6,12 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Agent, Engine, Owner } from "@lichen/runtime";
-import { hostsDir, openHostFolder, type OpenHostFolder } from "@lichen/server/node";
+import {
+  type HostFolderOptions,
+  hostsDir,
+  openHostFolder,
+  type OpenHostFolder,
+} from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
 import type { Environments } from "../environment.ts";
 import { describeError } from "../fault-text.ts";
@@ -24,6 +29,7 @@ export interface FoldersOptions {
   readonly stateDir: string;
   readonly log: Log;
   readonly environments: Environments;
+  readonly beside: NonNullable<HostFolderOptions["beside"]>;
   /** What tells stray faults of an agent's code apart by its runs. */
   readonly around: (engine: Engine) => Engine;
 }
@@ -53,7 +59,7 @@ export async function serveFolders(
 
 async function serveFolder(
   { kept: { id }, place, isNamed }: ChosenFolder,
-  { owner, stateDir, log, environments, around }: FoldersOptions,
+  { owner, stateDir, log, environments, beside, around }: FoldersOptions,
 ): Promise<ServedFolder> {
   const name = basename(place.dir);
   const problems = new Problems((level, line) => log(level, `${name}: ${line}`));
@@ -68,6 +74,7 @@ async function serveFolder(
     report: (error) => log("error", describeError(error)),
     onDiagnostics: (diagnostics) => problems.tell(diagnostics),
     around: { engine: around },
+    beside,
   });
   try {
     const { agent } = await folder.attach(owner);
