@@ -33,10 +33,11 @@ async function openLong() {
     written += bytes.length;
     return write(bytes);
   };
-  const { now } = nodePlatform({ report: () => {} });
+  const platform = nodePlatform({ report: () => {} });
   const feed = new Feed({
-    ...{ session, stream, now, reading: harness, mark: "mark", after: 1 },
+    ...{ session, stream, reading: harness, mark: "mark", after: 1 },
     at: { epoch, head, events },
+    now: () => platform.now(),
     report: (error) => rig.reports.push(error),
   });
   streams.answer(stream, feed);
