@@ -1,8 +1,8 @@
 // A permission request in our words: the question to a person, and their answer as one of the options on offer.
 //
 //   - `always` takes the lasting option, where there is one; without it the option for this one time.
-//   - Several ways to allow without a way to refuse are a choice, and so is a call whose input asks questions: a person
-//     answers them, never auto-approve.
+//   - Several ways to allow for this once are a choice, whether it can be refused or not, and so is a call whose input asks
+//     questions: a person answers them, never auto-approve.
 //   - Nobody's answer is ever a lasting one by itself.
 
 import type { Answer, Question } from "@lichen/runtime";
@@ -23,10 +23,9 @@ export interface Decision {
   readonly answers?: Readonly<Record<string, string>>;
 }
 
-/** A choice among several ways to go on, with no way to refuse. */
+/** A choice among several ways to go on, of which none is the obvious one. */
 export function isChoice(options: Options): boolean {
-  const canRefuse = options.some((it) => it.kind.startsWith("reject"));
-  return !canRefuse && options.filter((it) => it.kind === "allow_once").length > 1;
+  return options.filter((it) => it.kind === "allow_once").length > 1;
 }
 
 const Asking = z.object({

@@ -234,6 +234,27 @@ test("[AC8] a cancelled run cancels the turn and its permission, and the process
   expect(rig.engine.standing().pid).toBe(pid);
 });
 
+test("[AC7] a choice that can be refused is a choice too: none of its ways is taken without a person", async () => {
+  const rig = await start({ settings: { autoApprove: true } });
+  const title = "Where to?";
+  const chosen = await rig.begin(`choose ${title}|here|everywhere|!nowhere`);
+  const asked = await rig.asked();
+  expect(asked).toMatchObject({
+    kind: "question",
+    questions: [
+      {
+        question: title,
+        options: [{ label: "here" }, { label: "everywhere" }, { label: "nowhere" }],
+      },
+    ],
+  });
+  await rig.answer(asked.approvalId, { allow: true, answers: { [title]: "everywhere" } });
+  expect(await rig.settled(chosen)).toMatchObject({ answer: "o1" });
+  const refused = await rig.begin(`choose ${title}|here|everywhere|!nowhere`);
+  await rig.answer((await rig.asked()).approvalId, { allow: false });
+  expect(await rig.settled(refused)).toMatchObject({ answer: "o2" });
+});
+
 test("[AC30] an answer is for the one request that it was given to, also where the agent uses its id again", async () => {
   const rig = await start();
   const commandId = await rig.begin("forge 77 delete", "wait go", "forge 77 delete", "wait on");

@@ -123,7 +123,7 @@ export const moves: Readonly<Record<string, Move>> = {
     await moves["permit"]!({ ...it, update }, rest);
     await it.update(chunk(isDone ? "done" : "left"));
   },
-  /** `choose TITLE|A|B`: a choice, asked as some agents do: several ways to allow */
+  /** `choose TITLE|A|B|!C`: a choice, asked as some agents do: several ways to allow, and with `!` to refuse */
   choose: async (it, rest) => {
     const [title = "", ...names] = rest.split("|");
     const { outcome } = await it.client.request<RequestPermissionResponse>(
@@ -132,8 +132,8 @@ export const moves: Readonly<Record<string, Move>> = {
         sessionId: it.sessionId,
         toolCall: { toolCallId: `choice-${++calls}`, title },
         options: names.map((name, at) => ({
-          ...{ optionId: `o${at}`, name },
-          kind: "allow_once" as const,
+          ...{ optionId: `o${at}`, name: name.replace(/^!/, "") },
+          kind: name.startsWith("!") ? ("reject_once" as const) : ("allow_once" as const),
         })),
       },
     );
