@@ -123,7 +123,7 @@ export class Asks {
       const { request } = open;
       if (request.tool === questionTool) continue;
       open.undecided = () => this.#allow(request, allowed(request, {}, []));
-      this.#withdraw(open, "auto-approve was switched on");
+      void this.#withdraw(open, "auto-approve was switched on");
     }
   }
 
@@ -168,10 +168,11 @@ export class Asks {
     await Promise.all(
       [...this.#open.values()].map(async (open) => {
         open.undecided = () => left.push(open.request);
-        // A run that was stopped can withdraw nothing, and its settlement does.
-        if (!this.#run.signal.aborted) this.#withdraw(open, reason);
-        await open.over;
-        if (this.#open.delete(open.request.id)) left.push(open.request);
+        // A run that was stopped withdraws by its settlement; so does one whose log does not take this.
+        if (!this.#run.signal.aborted && (await this.#withdraw(open, reason))) await open.over;
+        if (!this.#open.has(open.request.id)) return;
+        this.#forget(open);
+        left.push(open.request);
       }),
     );
     return left;
@@ -189,13 +190,17 @@ export class Asks {
 
   #drop(open: Open, reason: string): void {
     this.#forget(open);
-    this.#withdraw(open, reason);
+    void this.#withdraw(open, reason);
   }
 
-  #withdraw({ key }: Open, reason: string): void {
-    this.#run.withdrawQuestion(key, reason).catch((error: unknown) => {
+  async #withdraw({ key }: Open, reason: string): Promise<boolean> {
+    try {
+      await this.#run.withdrawQuestion(key, reason);
+      return true;
+    } catch (error) {
       if (!this.#run.signal.aborted) this.#it.report(error);
-    });
+      return false;
+    }
   }
 
   #tell(id: string, response: JsonObject): void {

@@ -94,6 +94,20 @@ test("[CC34] what is still waited for when the process ends is withdrawn, and ne
   expect((await it.session.read()).approvals).toEqual([]);
 });
 
+test("[CC34] a turn ends also where what outlives it cannot be withdrawn just then, and is asked on", async () => {
+  const it = await start();
+  const writable = it.refuse("approval.withdrawn");
+  const command = await it.send({ type: "prompt", text: "background" });
+  await until(() => it.reported.length >= 2, "its settlement was refused");
+  writable();
+  expect(await it.settled(command)).toMatchObject({ terminal: "completed", answer: "begun" });
+  await it.untilEntry(({ data }) => data["type"] === "outside");
+  const approval = await it.untilAsked();
+  expect(approval.commandId).not.toBe(command);
+  await it.answer(approval, { allow: true });
+  await it.settled(approval.commandId);
+});
+
 test("[CC35] what a person decided before auto-approve was switched on is what Claude Code hears", async () => {
   const it = await start();
   const command = await it.send({ type: "prompt", text: "ask" });
