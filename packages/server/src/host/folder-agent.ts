@@ -25,6 +25,14 @@ import { findAgent, realDirectory } from "../folder/host/find-agent.ts";
 import { compileCaches } from "./compile-cache.ts";
 import { credentialsPath, hostsDir, programHomesDir } from "./state-dir.ts";
 
+/** Agents of other folders in the same host, whose code it runs too. */
+export interface Beside {
+  /** What is theirs and read-only for an agent that works in `cwd` (a real path): absolute paths, there or not yet. */
+  readonly readOnly: (cwd: string) => readonly string[];
+  /** Their secrets. */
+  readonly secrets: readonly string[];
+}
+
 export interface FolderAgentOptions {
   /** The directory pointed at. */
   readonly dir: string;
@@ -47,6 +55,8 @@ export interface FolderAgentOptions {
   readonly models?: Models | undefined;
   /** Stands between the engine and the models. */
   readonly aroundModels?: ((models: Models) => Models) | undefined;
+  /** What the host keeps for its other agents. */
+  readonly beside?: Beside | undefined;
   /** Told when what is wrong with the folder changes. */
   readonly onDiagnostics?: ((diagnostics: readonly Diagnostic[]) => void) | undefined;
 }
@@ -77,26 +87,33 @@ export interface FolderAgent {
 export async function openFolderAgent(options: FolderAgentOptions): Promise<FolderAgent> {
   const place = findAgent(options.dir, options.named);
   const cwd = options.cwd === undefined ? place.cwd : realDirectory(options.cwd);
+  const { beside } = options;
   const walls = new Walls(cwd, options.protectedPaths, [
-    join(place.dir, ".secrets"),
-    join(cwd, ".secrets"),
+    ...[join(place.dir, ".secrets"), join(cwd, ".secrets")],
+    ...(beside?.secrets ?? []),
   ]);
+  const withOthers = (own: readonly string[]): readonly string[] =>
+    beside ? [...new Set([...own, ...beside.readOnly(cwd)])] : own;
   const capabilities = nodeCapabilities({
     folder: place.dir,
     agentId: options.agentId,
     credentials: connectionCredentials(options.stateDir),
     homes: join(programHomesDir(), options.agentId),
     env: options.secretEnv ?? options.env,
-    protectedPaths: [...options.protectedPaths, join(place.dir, ".secrets")],
+    protectedPaths: [
+      ...[...options.protectedPaths, join(place.dir, ".secrets")],
+      ...(beside?.secrets ?? []),
+    ],
     sandbox: () => walls.forPrograms(),
-    readOnly: () => opened?.readOnlyParts ?? [place.dir],
+    readOnly: () => withOthers(opened?.readOnlyParts ?? [place.dir]),
   });
   const offer = new Offer(capabilities, options.after);
   let opened: AgentFolder | undefined;
   const folder = await AgentFolder.open(place.dir, {
     cwd,
     protectedPaths: options.protectedPaths,
-    codingTools: (config) => walls.codingTools(config, () => opened?.readOnly ?? [place.dir]),
+    codingTools: (config) =>
+      walls.codingTools(config, () => withOthers(opened?.readOnly ?? [place.dir])),
   });
   opened = folder;
   try {

@@ -7,7 +7,7 @@ import type { LichenConfig } from "../folder/define-config.ts";
 import type { Diagnostic } from "../folder/definition.ts";
 import type { LoadedDefinition } from "../folder/host/agent-folder.ts";
 import type { AgentPlace } from "../folder/host/find-agent.ts";
-import { type FolderAgent, openFolderAgent } from "./folder-agent.ts";
+import { type Beside, type FolderAgent, openFolderAgent } from "./folder-agent.ts";
 import { hostsDir, makeStateDir, refuseStateInside } from "./state-dir.ts";
 import { whileWorking } from "./working-timer.ts";
 
@@ -24,6 +24,8 @@ export interface HostFolderOptions {
   /** The same for the secrets of connections, where these are not asked of `env`. */
   readonly secretEnv?: (name: string) => string | undefined;
   readonly models?: Models;
+  /** What the host keeps for its other agents. */
+  readonly beside?: Beside;
   readonly onDiagnostics?: (diagnostics: readonly Diagnostic[]) => void;
   /** Told of faults that have no caller; the host goes on. */
   readonly report: (error: unknown) => void;
@@ -92,6 +94,7 @@ export async function openHostFolder(options: HostFolderOptions): Promise<OpenHo
     secretEnv: options.secretEnv,
     models: options.models,
     aroundModels: around?.models,
+    beside: options.beside,
     onDiagnostics: options.onDiagnostics,
   });
   const { config, models, diagnostics, capabilities, folder, access } = made;
