@@ -5,6 +5,7 @@ import { type Client, createClient } from "@lichen/client";
 import { challengeHost, type Connection } from "@lichen/server/node";
 import { type AgentInfo, Fault } from "@lichen/wire";
 import { HostFetch } from "./host-fetch.ts";
+import { commandName } from "./typed.ts";
 
 export interface ReachedUrl {
   readonly client: Client;
@@ -106,7 +107,8 @@ function refused(refusal: Refusal, base: string): Fault {
       return new Fault(
         "unauthenticated",
         `The host at ${base} does not prove that it knows this token, so the token was not sent. Use its owner's token: ` +
-          "the file `token` in the host's state directory, which `lichen info` names there.",
+          "the file `token` in the host's state directory, which `lichen info` names there. For a machine of `lichen up` this computer " +
+          `can be a device with a key of its own: \`${commandName()} pair\` there, \`${commandName()} pair <address>\` here, then --on.`,
       );
     case "unvouched": {
       const { host } = new URL(base);

@@ -1,10 +1,11 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { StartedMachine } from "./machine.ts";
+import { echoAgent, StartedMachine } from "./machine.ts";
 import { Home } from "./process.ts";
 
 // Many processes, on a computer that may be busy.
@@ -33,6 +34,22 @@ test(
     const { mode } = await stat(join(laptop.path(".local/share/lichen/paired"), file));
     expect(mode & 0o777).toBe(0o600);
 
+    const here = await laptop.run(["new", "site", "site", ...on]);
+    expect(here).toMatchObject({ code: 2, stdout: "" });
+    expect(here.stderr).toContain("one of that machine: say all of it");
+    const made = await laptop.run([
+      "new",
+      "site",
+      "~/site",
+      ...on,
+      "--",
+      process.execPath,
+      echoAgent,
+    ]);
+    expect(made).toMatchObject({ code: 0, stdout: "site\n" });
+    expect(made.stderr).toContain(`lichen send site "…" --wait --on ${on[1]}`);
+    expect(existsSync(desk.path("site"))).toBe(true);
+    expect((await laptop.run(["rm", "site", "--yes", ...on])).stdout).toBe("site\n");
     expect((await laptop.run(["ps", ...on])).stdout).toMatch(/^demo +acp +idle/);
     const sent = await laptop.run(["send", "demo", "hello", "--wait", ...on]);
     expect(sent).toMatchObject({ code: 0, stdout: "You said: hello\n" });

@@ -1,6 +1,6 @@
 // `lichen new`: a session of a coding agent, made on the machine that runs.
 
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { Fault, MachineHarnesses, MachineSession } from "@lichen/wire";
 import { type Input, UsageError } from "../command.ts";
 import { type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
@@ -20,6 +20,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
       "new: acp needs the agent's command: lichen new <name> <dir> --harness acp -- <command>",
       "new",
     );
+  const dir = placeOf(input);
   const machine = await reachMachine(input, terminal);
   try {
     const harness = named ?? (command.length > 0 ? "acp" : await firstFound(machine));
@@ -28,9 +29,11 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
       method: "POST",
       body: {
         name: input.argument("name"),
-        dir: placeOf(input.argument("dir") ?? "."),
+        dir,
         harness,
-        ...(command.length > 0 ? { command: commandFrom(command) } : {}),
+        ...(command.length > 0
+          ? { command: machine.isElsewhere ? command : commandFrom(command) }
+          : {}),
         ...(model === undefined ? {} : { model }),
         ...(input.flag("auto-approve") ? { auto_approve: true } : {}),
         ...(input.flag("keep-running") ? { keep_running: true } : {}),
@@ -50,8 +53,14 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
 }
 
 /** Relative to where the command is typed; `~` is for the machine to read. */
-function placeOf(dir: string): string {
-  return /^~(\/|$)/.test(dir) ? dir : resolve(dir);
+function placeOf(input: Input): string {
+  const dir = input.argument("dir") ?? ".";
+  if (/^~(\/|$)/.test(dir) || isAbsolute(dir)) return dir;
+  if (input.value("on") === undefined) return resolve(dir);
+  throw new UsageError(
+    "new: with --on the directory is one of that machine: say all of it, such as ~/site",
+    "new",
+  );
 }
 
 /** A program that is named by a relative path lies where the command is typed. */

@@ -96,6 +96,7 @@ export const machine: readonly CommandSpec[] = [
       { name: "auto-approve", summary: "allow its tools without asking; its questions still ask" },
       { name: "keep-running", summary: "keep its process up, also with nothing to do" },
       state,
+      on,
       { ...json, summary: "print the session as one line of JSON" },
     ],
     examples: [
@@ -205,7 +206,7 @@ export const machine: readonly CommandSpec[] = [
       "Shows a code to scan and the address under it, and waits until a device used it or five minutes are over. The device " +
         "gets a key of its own, which `lichen devices revoke` takes back. Ctrl-C takes the code back (130).",
       "With an address that a machine elsewhere shows, this computer becomes its device, and --on that machine's host is taken " +
-        "by ps, send, attach, approve, cancel, log, restart, rename and rm.",
+        "by new, ps, send, attach, approve, cancel, log, restart, rename and rm.",
     ],
     arguments: [
       {
