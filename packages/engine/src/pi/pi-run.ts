@@ -207,13 +207,15 @@ export class PiRun {
 
   async #finish(turn: Turn, end: TurnEnd): Promise<Result> {
     const { signal } = this.#run;
-    if (end.how === "stopped" || isUnwritable(signal)) return this.#stopped();
-    const result = resultOf(turn, end);
-    const isCut = end.how === "gone" && !end.gone.wasAsked;
-    if (isCut && turn.recorder.hasLastWord && turn.dropped.length > 0)
-      this.#left = { unread: turn.dropped, result };
-    if (end.how === "gone" || signal.aborted || !turn.hasWorked) return result;
-    return this.#counted(turn, result);
+    // What it came to is the next host's to say.
+    if (signal.aborted && !wasCancelled(signal)) return this.#stopped();
+    const result = end.how === "stopped" ? this.#stopped() : resultOf(turn, end);
+    if (end.how !== "gone") return turn.hasWorked ? this.#counted(turn, result) : result;
+    const { dropped, recorder } = turn;
+    if (!end.gone.wasAsked && recorder.hasLastWord && dropped.length > 0)
+      this.#left = { unread: dropped, result };
+    else this.#run.addUsage(recorder.unsaid);
+    return result;
   }
 
   /** What an earlier process used is part of the run. */
@@ -231,11 +233,16 @@ export class PiRun {
     const beyond = meter.rise(data, turn.recorder.used);
     if (beyond) this.#run.addUsage(beyond);
     const moved = this.#pi.movedTo(data);
+    // pi has said itself that it was stopped: what it used is no second end.
+    const end =
+      result.terminal === "cancelled"
+        ? []
+        : [lineDraft({ type: "response", command: "get_session_stats", success: true, data })];
     return {
       ...result,
       entries: [
         ...(result.entries ?? []),
-        lineDraft({ type: "response", command: "get_session_stats", success: true, data }),
+        ...end,
         ...(moved ? [{ kind: "harness.conversation", data: moved } as const] : []),
       ],
     };

@@ -42,6 +42,7 @@ export class Recorder {
   readonly #left = new Map<string, Call>();
   #last: Said | undefined;
   #used: Usage = noUsage;
+  #unsaid: Usage = noUsage;
 
   constructor(run: Run) {
     this.#run = run;
@@ -60,6 +61,11 @@ export class Recorder {
   /** What the messages and compactions that are recorded cost. */
   get used(): Usage {
     return this.#used;
+  }
+
+  /** What messages cost that broke off before their first word. */
+  get unsaid(): Usage {
+    return this.#unsaid;
   }
 
   /** A call that may have changed something has no outcome yet. */
@@ -90,7 +96,10 @@ export class Recorder {
     const said = assistantOf(message);
     this.#last = said;
     const { data } = said;
-    if (!data) return this.lines(line);
+    if (!data) {
+      this.#unsaid = addUsage(this.#unsaid, said.usage);
+      return this.lines(line);
+    }
     this.count(said.usage);
     const entries = await this.#run.append([lineDraft(line), { kind: "message.assistant", data }]);
     const entry = entries.find(({ kind }) => kind === "message.assistant");

@@ -1,7 +1,7 @@
 // What a session is set to, what it is sent beside text, and what its runs cost.
 
 import { expect, onTestFinished, test } from "vitest";
-import { type Rig, type RigOptions, startRig } from "./rig.ts";
+import { type Rig, type RigOptions, startRig, untilShown } from "./rig.ts";
 
 const pixel =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -129,6 +129,26 @@ test("[PI12] runs cost what they used, also after pi began anew on a conversatio
     expect(used).toMatchObject({ input: 100, output: 50 });
     expect(used.cost).toBeCloseTo(0.0002, 8);
   }
+});
+
+test("[PI12] a run that was stopped, or lost its process, costs what it used, and the next one nothing of that", async () => {
+  const half = { parts: [{ text: "half" }, { hang: true as const }] };
+  const broken = { parts: [{ thinking: "hm" }, { breaks: "overloaded" as const }] };
+  const rig = await rigFor({ script: [broken, half, "one", broken, half, "two"] });
+  const begun = async (text: string): Promise<string> => {
+    const commandId = await rig.send({ type: "prompt", text });
+    await untilShown(rig, (partial) => partial.text === "half");
+    return commandId;
+  };
+  const first = await begun("1");
+  await rig.send({ type: "cancel", commandId: first });
+  expect((await rig.settled(first)).usage).toMatchObject({ input: 20 });
+  expect((await rig.prompt("2")).usage).toMatchObject({ input: 10 });
+  const third = await begun("3");
+  process.kill(rig.engine.standing().pid ?? 0, "SIGKILL");
+  // What the message that was being written cost is known to nobody.
+  expect(await rig.settled(third)).toMatchObject({ terminal: "interrupted", usage: { input: 10 } });
+  expect((await rig.prompt("4")).usage).toMatchObject({ input: 10 });
 });
 
 test("[PI17] a compaction that is cancelled leaves the conversation as it was", async () => {
