@@ -108,6 +108,34 @@ test("[CC37] a prompt is denied with `interrupt` over the machine API: the turn 
   expect(rig.bugs).toEqual([]);
 });
 
+test("[MA39] what auto-approve allows in a process that goes on asking is an answer of its own", async () => {
+  await using rig = await openReal([touch("one.txt"), "Made one.", touch("two.txt"), "Made two."]);
+  await using _provider = rig.provider;
+  const { dir } = await rig.make("demo");
+  await using reader = await rig.events("demo");
+  await rig.send("demo", "make it");
+  await rig.until("demo", (it) => it.state === "waiting");
+  // The process was started to ask, and asks on.
+  await rig.tell("/v1/sessions/demo", { method: "PATCH", json: { auto_approve: true } });
+  await rig.until("demo", (it) => it.turns === 1);
+  await rig.send("demo", "and another");
+  await rig.until("demo", (it) => it.turns === 2 && it.state === "idle");
+  const results: TestEvent[] = [];
+  while (results.filter((event) => typeOf(event) === "result").length < 2)
+    results.push(...(await reader.upTo((event) => typeOf(event) === "result")));
+  const asked = results.filter((event) => typeOf(event) === "control_request");
+  expect(results.filter(({ kind }) => kind === "answer")).toMatchObject(
+    asked.map(({ data }) => ({
+      by: "auto-approve",
+      data: { prompt: data["request_id"], allow: true, message: "" },
+    })),
+  );
+  expect(asked).toHaveLength(2);
+  expect(existsSync(join(dir, "two.txt"))).toBe(true);
+  expect(rig.reports).toEqual([]);
+  expect(rig.bugs).toEqual([]);
+});
+
 test("[AD60] what Claude Code costs is counted from each process's first turn on", async () => {
   const turns = ["One.", "Two.", "Three."].map((text) => ({
     ...{ parts: [{ text }], usage: { input: 100, output: 1_000 } },

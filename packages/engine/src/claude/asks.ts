@@ -48,10 +48,7 @@ export class Asks {
   }
 
   ask(request: PermissionRequest): void {
-    if (request.tool !== questionTool && this.#it.isAutoApproving()) {
-      this.#allow(request, allowed(request, {}, []));
-      return;
-    }
+    if (request.tool !== questionTool && this.#it.isAutoApproving()) return this.#approve(request);
     this.#it.calls.asked(request.callId);
     const key = `${keys}${request.id}`;
     const open: Open = { request, key, isGone: false, over: Promise.resolve() };
@@ -96,6 +93,19 @@ export class Asks {
     }
   }
 
+  /** Nobody is asked. What Claude Code is told stands in the log before, as auto-approve's. */
+  #approve(request: PermissionRequest): void {
+    const response = allowed(request, {}, []);
+    const line = { ...responseLine(request.id, response), by: autoApprove };
+    this.#run.append([{ kind: "harness.line", data: { harness: "claude", line } }]).then(
+      () => this.#allow(request, response),
+      (error: unknown) => {
+        // A commit that fails stops the run.
+        if (!this.#run.signal.aborted) this.#it.report(error);
+      },
+    );
+  }
+
   /** Claude Code hears that it may once the call's intent is durable. */
   #allow(request: PermissionRequest, response: JsonObject, input = request.input): void {
     this.#it.calls.allow(request.callId, input).then(
@@ -122,7 +132,7 @@ export class Asks {
     for (const open of this.#open.values()) {
       const { request } = open;
       if (request.tool === questionTool) continue;
-      open.undecided = () => this.#allow(request, allowed(request, {}, []));
+      open.undecided = () => this.#approve(request);
       void this.#withdraw(open, "auto-approve was switched on");
     }
   }
@@ -209,6 +219,9 @@ export class Asks {
     });
   }
 }
+
+/** The author of what auto-approve answers. */
+const autoApprove = "auto-approve";
 
 /** What the names of its approvals begin with. */
 const keys = "prompt/";

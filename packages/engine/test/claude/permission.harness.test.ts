@@ -239,6 +239,12 @@ test("[CC15] auto-approve counts as soon as it is switched, in both directions",
   expect([has("1.txt"), has("2.txt")]).toEqual([true, true]);
   const [withdrawn] = await rig.data("approval.withdrawn");
   expect(withdrawn?.reason).toBe("auto-approve was switched on");
+  // Both stand in the log as auto-approve's: the one that waited, and the next, about which nobody was asked.
+  const lines = (await rig.data("harness.line")).map(({ line }) => line);
+  const approved = lines.filter((line) => JSON.stringify(line).includes('"by":"auto-approve"'));
+  expect(approved).toMatchObject(
+    [1, 2].map(() => ({ response: { response: { behavior: "allow" } } })),
+  );
   rig.settings = { ...rig.settings, autoApprove: false };
   await rig.engine.settingsChanged();
   const next = await rig.send({ type: "prompt", text: "more" });

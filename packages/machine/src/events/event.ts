@@ -48,7 +48,7 @@ interface Content {
   readonly data?: JsonObject;
 }
 
-function content(recorded: Entry, { toClaudeLine, outsideOf }: LineReading): Content {
+function content(recorded: Entry, { toClaudeLine, outsideOf, answeredIn }: LineReading): Content {
   const entry = known(recorded);
   if (entry?.kind === "harness.line") {
     const { line } = entry.data;
@@ -56,6 +56,11 @@ function content(recorded: Entry, { toClaudeLine, outsideOf }: LineReading): Con
     if (outside) {
       const { by, text } = outside;
       return { kind: "message", by, data: { text, outside: true } };
+    }
+    const answered = answeredIn?.(line);
+    if (answered) {
+      const { by, prompt, allow } = answered;
+      return { kind: "answer", by, data: { prompt, allow, message: "" } };
     }
     return { kind: "claude", data: objectOf(toClaudeLine?.(line) ?? line) };
   }

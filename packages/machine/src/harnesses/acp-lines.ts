@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from "@lichen/wire";
 import { objectIn } from "../events/lines.ts";
+import type { AnsweredPrompt } from "./harness.ts";
 import {
   assistantLine,
   imageBlock,
@@ -34,6 +35,14 @@ export function acpToClaude(line: Json): Json {
     default:
       return otherLine(harness, line);
   }
+}
+
+/** What auto-approve gives: a permission, for this one time. */
+export function acpAnswered(line: Json): AnsweredPrompt | undefined {
+  const fields = objectIn(line);
+  const meta = objectIn(fields["_meta"]);
+  const by = textAt(meta, "by");
+  return by === "" ? undefined : { by, prompt: textAt(meta, "prompt"), allow: true };
 }
 
 function ofUpdate(update: JsonObject): JsonObject | undefined {

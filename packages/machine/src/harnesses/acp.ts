@@ -1,6 +1,6 @@
 // Any agent of the Agent Client Protocol: a session names the command that it is.
 
-import { acpToClaude } from "./acp-lines.ts";
+import { acpAnswered, acpToClaude } from "./acp-lines.ts";
 import type { Harness } from "./harness.ts";
 import { isProviderVariable } from "./environment.ts";
 import { commandOf, findProgram } from "./find-program.ts";
@@ -25,5 +25,6 @@ export function acpHarness(open: Harness["open"]): Harness {
     takesVariable: isProviderVariable,
     open,
     toClaudeLine: acpToClaude,
+    answeredIn: acpAnswered,
   };
 }

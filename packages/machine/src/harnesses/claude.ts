@@ -1,8 +1,11 @@
 // Claude Code, as a machine knows it.
 
-import type { Harness } from "./harness.ts";
+import type { Json } from "@lichen/wire";
+import { objectIn } from "../events/lines.ts";
 import { isClaudeVariable } from "./environment.ts";
 import { commandOf, findProgram } from "./find-program.ts";
+import type { AnsweredPrompt, Harness } from "./harness.ts";
+import { textAt } from "./stream-json.ts";
 
 export function claudeHarness(open: Harness["open"]): Harness {
   return {
@@ -22,5 +25,16 @@ export function claudeHarness(open: Harness["open"]): Harness {
     },
     takesVariable: isClaudeVariable,
     open,
+    answeredIn: claudeAnswered,
   };
+}
+
+/** Auto-approve's answers stand among the lines, under who gave them. */
+function claudeAnswered(line: Json): AnsweredPrompt | undefined {
+  const fields = objectIn(line);
+  const by = textAt(fields, "by");
+  if (fields["type"] !== "control_response" || by === "") return undefined;
+  const response = objectIn(fields["response"]);
+  const allow = textAt(objectIn(response["response"]), "behavior") === "allow";
+  return { by, prompt: textAt(response, "request_id"), allow };
 }

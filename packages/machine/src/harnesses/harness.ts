@@ -25,12 +25,22 @@ export interface OutsideMessage {
   readonly text: string;
 }
 
+/** What a harness was told without asking a person. */
+export interface AnsweredPrompt {
+  /** Whose decision it was. */
+  readonly by: string;
+  readonly prompt: string;
+  readonly allow: boolean;
+}
+
 /** How the lines of a harness read to clients; as they are where nothing is said here. */
 export interface LineReading {
   /** One line as the stream-json that clients know. */
   readonly toClaudeLine?: (line: Json) => Json;
   /** The message that a line is, where it is one that came from elsewhere. */
   readonly outsideOf?: (line: Json) => OutsideMessage | undefined;
+  /** The answer that a line is, where nobody was asked for it. */
+  readonly answeredIn?: (line: Json) => AnsweredPrompt | undefined;
 }
 
 export interface Harness extends LineReading {

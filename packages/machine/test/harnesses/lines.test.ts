@@ -213,3 +213,13 @@ test("[MA36] what an agent of the Agent Client Protocol says reads like Claude C
   for (const odd of [null, 1, "x", [], {}, { method: "session/update" }])
     expect(acp.toClaudeLine?.(odd)).toEqual({ type: "system", subtype: "acp", line: odd });
 });
+
+test("[MA39] what auto-approve gave an agent of the protocol is an answer under its name, and what a person gave is none of it", () => {
+  const outcome = { outcome: "selected", optionId: "once" };
+  const line = (meta: object) => ({ jsonrpc: "2.0", result: { outcome }, _meta: { ...meta } });
+  expect(acp.answeredIn?.(line({ prompt: "p1", by: "auto-approve" }))).toEqual({
+    ...{ by: "auto-approve", prompt: "p1", allow: true },
+  });
+  for (const other of [line({ prompt: "p1" }), null, 1, "x", [], {}])
+    expect(acp.answeredIn?.(other)).toBeUndefined();
+});
