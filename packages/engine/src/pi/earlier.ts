@@ -3,7 +3,7 @@
 //   PI13 What pi never read is missing; what it read, and what it may have run without a trace, is not.
 
 import type { Run, Steer } from "@lichen/runtime";
-import { type JsonObject, textOf } from "@lichen/wire";
+import { type Json, type JsonObject, textOf } from "@lichen/wire";
 import { isExtensionCommand } from "./commands.ts";
 import type { PiConnection } from "./connection.ts";
 import { type Found, foundIn, hasSpoken, type Place, placeIn } from "./recovery.ts";
@@ -20,6 +20,7 @@ export class Earlier {
   readonly #pi: PiConnection;
   readonly #run: Run;
   readonly #words: Words;
+  #logged: readonly Json[] | undefined;
 
   constructor(pi: PiConnection, run: Run, words: Words) {
     this.#pi = pi;
@@ -29,13 +30,13 @@ export class Earlier {
 
   /** Where pi stood before the newest prompt of the run; undefined where none was sent. */
   get place(): Place | undefined {
-    return placeIn(this.#run.lines());
+    return placeIn(this.#lines);
   }
 
   /** What became of the prompt; undefined where none was sent. */
   async found(): Promise<Found | undefined> {
-    const logged = this.#run.lines();
-    const place = placeIn(logged);
+    const logged = this.#lines;
+    const { place } = this;
     if (!place) return undefined;
     const file = this.#file;
     const entries = file && (await this.#pi.parts.files.entriesAfter(file, place.after));
@@ -79,6 +80,11 @@ export class Earlier {
 
   isCommand(text: string): Promise<boolean> {
     return isExtensionCommand(text, { request: (command) => this.#pi.requests.ask(command) });
+  }
+
+  /** All that the run had recorded before: they may be many, so they are read once. */
+  get #lines(): readonly Json[] {
+    return (this.#logged ??= this.#run.lines());
   }
 
   get #file(): string | undefined {

@@ -31,7 +31,7 @@ export class PiRun {
   readonly #work: Work;
   readonly #run: Run;
   readonly #words: Words;
-  readonly #earlier: Earlier;
+  #earlier: Earlier;
   /** pi may have read something of this run. */
   #isSent = false;
   /** An earlier process had it in hand. */
@@ -69,6 +69,7 @@ export class PiRun {
         );
         if (!this.#left || isLast) return result;
         this.#isResumed = true;
+        this.#earlier = new Earlier(this.#pi, this.#run, this.#words);
       } catch (error) {
         if (signal.aborted) return this.#stopped();
         if (!Fault.is(error) || error.code === "stale") throw error;
