@@ -239,7 +239,7 @@ function translated(value: Json): JsonObject {
 test("[MA35] a text that was put aside for its length comes back whole in its event", async () => {
   // Small each, and together too long for a row.
   const items = Array.from({ length: 18_000 }, (_, n) => ({ n, it: `item ${n} "é"` }));
-  const huge = `${'ab\u{1F344}\n"'.repeat(200_000)}end`;
+  const huge = `\u0000\u001f\u007f\u2028\b\f\t\r\\${'ab\u{1F344}\n"'.repeat(200_000)}end`;
   await using rig = await Rig.open({
     harnesses: [
       scriptedHarness({

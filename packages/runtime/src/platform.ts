@@ -7,6 +7,8 @@ export interface Platform {
   randomId(length: number): string;
   /** SHA-256 in hex, of UTF-8 text or bytes. */
   sha256(data: string | Uint8Array): string;
+  /** The same of bytes that come in parts. */
+  digest(): { update(bytes: Uint8Array): void; hex(): string };
   /** Bytes to base64 and back. */
   toBase64(bytes: Uint8Array): string;
   fromBase64(text: string): Uint8Array;

@@ -45,6 +45,10 @@ export class Life {
       now: () => clock.now(),
       randomId: (length) => ids().padStart(length, "0").slice(-length),
       sha256: (data) => createHash("sha256").update(data).digest("hex"),
+      digest: () => {
+        const digest = createHash("sha256");
+        return { update: (bytes) => void digest.update(bytes), hex: () => digest.digest("hex") };
+      },
       toBase64: (bytes) => Buffer.from(bytes).toString("base64"),
       fromBase64: (text) => Buffer.from(text, "base64"),
       after: (ms, wake) => clock.after(ms, () => this.#alive(wake)),

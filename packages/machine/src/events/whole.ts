@@ -24,7 +24,7 @@ export interface Marked {
 const textType = "text/plain; charset=utf-8";
 const jsonType = "application/json";
 /** Bytes of a text that are encoded at a time. */
-const sliceBytes = 131_072;
+const sliceBytes = 65_536;
 
 /** The reference that stands in the place of a value; undefined for any other value. */
 function referenceIn(value: Json): Reference | undefined {

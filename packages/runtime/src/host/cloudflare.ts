@@ -77,6 +77,10 @@ export function cloudflarePlatform(options: CloudflareOptions): Platform {
     now: () => Date.now(),
     randomId,
     sha256: (data) => createHash("sha256").update(data).digest("hex"),
+    digest: () => {
+      const digest = createHash("sha256");
+      return { update: (bytes) => void digest.update(bytes), hex: () => digest.digest("hex") };
+    },
     toBase64: (bytes) =>
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
     fromBase64: (text) => Buffer.from(text, "base64"),

@@ -34,7 +34,7 @@ export function putBlob(
   sql.transact(() => {
     if (!hasBlob(sql, sha256))
       for (let part = 0; part === 0 || part * partBytes < bytes.length; part++)
-        putBlobPart(sql, sha256, part, bytes);
+        putBlobPart(sql, sha256, part, bytes.subarray(part * partBytes, (part + 1) * partBytes));
     useBlob(sql, sid, sha256, mimeType, bytes.length);
   });
 }
@@ -46,12 +46,7 @@ export function hasBlob(sql: Sql, sha256: string): boolean {
 
 /** One part of a blob that is put in several transactions: the first part in the last of them, where the others are there. */
 export function putBlobPart(sql: Sql, sha256: string, part: number, bytes: Uint8Array): void {
-  sql.run(
-    "insert or ignore into blob (sha256, part, bytes) values (?, ?, ?)",
-    sha256,
-    part,
-    bytes.subarray(part * partBytes, (part + 1) * partBytes),
-  );
+  sql.run("insert or ignore into blob (sha256, part, bytes) values (?, ?, ?)", sha256, part, bytes);
 }
 
 /** Lets a session read a blob. Its first media type stays. */

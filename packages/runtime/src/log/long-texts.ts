@@ -14,7 +14,7 @@ import { textType } from "./spill.ts";
 /** UTF-16 units from which on a text is long. */
 const longUnits = 1_048_576;
 /** What is encoded at a time. */
-const sliceUnits = 262_144;
+const sliceUnits = 65_536;
 /** A harness's line comes first; what it says comes again, as the outcome of a call. */
 const keptMs = 5_000;
 
@@ -75,54 +75,61 @@ export class LongTexts {
 
   async #store(sid: number, text: string): Promise<void> {
     const { platform, writer, sql } = this.#ground;
-    const bytes = await this.#encoded(text);
-    if (!bytes) return;
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-    const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const encoded = await this.#encoded(text);
+    if (!encoded) return;
+    const { parts, sha256, bytes } = encoded;
     const isThere = await writer.commit(() => {
-      useBlob(sql, sid, sha256, textType, bytes.length);
+      useBlob(sql, sid, sha256, textType, bytes);
       return hasBlob(sql, sha256);
     });
-    if (!isThere) {
-      // The first part comes last: where it is, all are.
-      const writing: Promise<void>[] = [];
-      for (let part = Math.ceil(bytes.length / partBytes) - 1; part >= 0; part--)
-        writing.push(writer.commit(() => putBlobPart(sql, sha256, part, bytes)));
-      await Promise.all(writing);
-    }
+    // The first part comes last: where it is, all are.
+    const writing = isThere
+      ? []
+      : [...parts.entries()]
+          .reverse()
+          .map(([part, its]) => writer.commit(() => putBlobPart(sql, sha256, part, its)));
+    await Promise.all(writing);
     const own = this.#stored.get(sid) ?? new Map<string, StoredText>();
-    this.#stored.set(sid, own.set(text, { sha256, bytes: bytes.length }));
+    this.#stored.set(sid, own.set(text, { sha256, bytes }));
     platform.after(keptMs, () => {
       own.delete(text);
       if (own.size === 0 && this.#stored.get(sid) === own) this.#stored.delete(sid);
     });
   }
 
-  /** UTF-8; undefined for a text that has none, with half of a pair in it. */
-  async #encoded(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  /** UTF-8 in parts; undefined for a text that has none, with half of a pair in it. */
+  async #encoded(text: string) {
     const encoder = new TextEncoder();
-    const slices: Uint8Array[] = [];
-    let length = 0;
+    const digest = this.#ground.platform.digest();
+    // The same for all slices: no garbage is made of a text's size.
+    const room = new Uint8Array(3 * sliceUnits);
+    const parts: Uint8Array[] = [];
+    let part = new Uint8Array(partBytes);
+    let filled = 0;
     for (let at = 0; at < text.length;) {
       let end = Math.min(at + sliceUnits, text.length);
       // No pair is torn.
       if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1]!)) end--;
       const slice = text.slice(at, end);
       if (!slice.isWellFormed()) return undefined;
-      const encoded = encoder.encode(slice);
-      slices.push(encoded);
-      length += encoded.length;
+      const bytes = room.subarray(0, encoder.encodeInto(slice, room).written);
+      digest.update(bytes);
+      for (let from = 0; from < bytes.length;) {
+        if (filled === partBytes) {
+          parts.push(part);
+          part = new Uint8Array(partBytes);
+          filled = 0;
+        }
+        const some = bytes.subarray(from, from + partBytes - filled);
+        part.set(some, filled);
+        filled += some.length;
+        from += some.length;
+      }
       at = end;
       await this.#soon();
     }
-    const bytes = new Uint8Array(length);
-    let to = 0;
-    for (const slice of slices) {
-      bytes.set(slice, to);
-      to += slice.length;
-      if (to % (8 * sliceUnits) < sliceUnits) await this.#soon();
-    }
-    return bytes;
+    const bytes = parts.length * partBytes + filled;
+    return { parts: [...parts, part.subarray(0, filled)], sha256: digest.hex(), bytes };
   }
 
   #soon(): Promise<void> {

@@ -3,7 +3,8 @@
 //   A worker thread copies (PASSIVE) whenever 4 MiB of new frames stand in the WAL. It is started at the first need
 //   and keeps no process alive.
 //   Under a writer that never pauses a PASSIVE checkpoint never reaches the WAL's end, so above 64 MiB, or after a
-//   while without syncs, the owner does one RESTART: by then little is left to copy.
+//   while without syncs, the owner does one RESTART: by then little is left to copy, since the worker copies up to
+//   three times before.
 //   A worker that fails is replaced by that RESTART until one succeeds; nothing is lost, the loop waits a little longer.
 //   A copy that the disk has no room for is no failure: what was committed is in the WAL, and is copied later.
 
@@ -13,6 +14,9 @@ import { Worker } from "node:worker_threads";
 
 const copyBytes = 4 * 1_048_576;
 const restartBytes = 64 * 1_048_576;
+/** What a RESTART may find left to copy, and how often the worker comes first where it is more. */
+const leftBytes = 262_144;
+const copiesBefore = 3;
 const defaultIdleMs = 2_000;
 
 interface WalState {
@@ -34,6 +38,9 @@ export class Checkpoints {
   #hasWorkerFailed = false;
   #isCopying = false;
   #isClosed = false;
+  /** No sync has come for a while. */
+  #isResting = false;
+  #copies = 0;
   #idle: NodeJS.Timeout | undefined;
   #waiting: (() => void)[] = [];
 
@@ -58,6 +65,7 @@ export class Checkpoints {
   /** Looks whether there is something to do; called after each sync. */
   look(): void {
     if (this.#isClosed) return;
+    this.#isResting = false;
     if (this.#idle) this.#idle.refresh();
     else this.#idle = setTimeout(() => this.#rest(), this.#idleMs).unref();
     if (!this.#isCopying && this.wal().uncopiedBytes >= copyBytes) this.#copy();
@@ -112,7 +120,7 @@ export class Checkpoints {
     });
     worker.on("message", () => {
       this.#copied();
-      if (!this.#isClosed && this.wal().bytes >= restartBytes) this.restart();
+      if (!this.#isClosed) this.#mayRestart();
     });
     worker.on("error", () => (this.#hasWorkerFailed = true));
     worker.on("exit", () => {
@@ -132,7 +140,16 @@ export class Checkpoints {
 
   #rest(): void {
     this.#idle = undefined;
-    if (!this.#isCopying && this.wal().bytes > 0) this.restart();
+    this.#isResting = true;
+    if (!this.#isCopying && this.wal().bytes > 0) this.#mayRestart();
+  }
+
+  #mayRestart(): void {
+    const { bytes, uncopiedBytes } = this.wal();
+    if (!this.#isResting && bytes < restartBytes) return;
+    if (uncopiedBytes > leftBytes && this.#copies++ < copiesBefore) return this.#copy();
+    this.#copies = 0;
+    this.restart();
   }
 }
 

@@ -1,6 +1,6 @@
 // Time, ids and digests from Node.
 
-import { hash, randomFillSync } from "node:crypto";
+import { createHash, hash, randomFillSync } from "node:crypto";
 import type { Platform } from "../../platform.ts";
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -20,6 +20,10 @@ export function nodePlatform(options: NodePlatformOptions): Platform {
     now: () => Date.now(),
     randomId: randomIds(),
     sha256: (data) => hash("sha256", data, "hex"),
+    digest: () => {
+      const digest = createHash("sha256");
+      return { update: (bytes) => void digest.update(bytes), hex: () => digest.digest("hex") };
+    },
     toBase64: (bytes) =>
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
     fromBase64: (text) => Buffer.from(text, "base64"),
