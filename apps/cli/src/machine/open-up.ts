@@ -33,7 +33,7 @@ import type { Log } from "../log.ts";
 import { damageOf, end } from "../own-host.ts";
 import type { Chosen } from "./chosen-folders.ts";
 import { keepFolders } from "./kept-folders.ts";
-import { type ServedFolder, serveFolders } from "./served-folders.ts";
+import { type ReadFolder, readFolders, type ServedFolder, serveFolders } from "./served-folders.ts";
 
 export interface UpOptions {
   readonly stateDir: string;
@@ -65,16 +65,20 @@ export async function openUp(options: UpOptions): Promise<Up> {
   const places = { env: environments.exported, home: homedir() };
   let machine: Machine;
   let wall: MachineWall;
-  let folders: ServedFolder[] = [];
+  let found: ReadFolder[] = [];
   const beside = {
     readOnly: (cwd: string) => [
       ...chosen.folders.flatMap(({ place }) => folderPlaces({ dir: place.dir, cwd })),
-      ...folders.flatMap((it) => it.loaded()),
+      ...found.flatMap((it) => it.loaded()),
     ],
     secrets: secretsOf(chosen),
   };
   try {
     const { sockets } = access;
+    const { around } = options;
+    found = await readFolders(chosen.folders, {
+      ...{ stateDir, log, environments, beside, around },
+    });
     wall = await openWall({
       ...{
         mode: "auto",
@@ -95,18 +99,17 @@ export async function openUp(options: UpOptions): Promise<Up> {
       wall: (agent) => wall.around(agent),
     });
   } catch (error) {
+    await Promise.all(found.map((it) => it.close()));
     await access.close();
     if (isDamage(error)) throw damageOf({ stateDir }, error);
     throw (isHeld(error) && (await holderOf(stateDir, error))) || error;
   }
   try {
-    const { port, bind, around } = options;
-    folders = await serveFolders(chosen.folders, {
-      ...{ owner: machine.owner, stateDir, log, environments, beside, around },
-    });
+    const { port, bind } = options;
+    const folders = await serveFolders(found, machine.owner);
     keepFolders(stateDir, chosen.kept);
     const listening = await listenMachine({
-      machine: { ...machine, close: (closing) => closeAll(machine, folders, closing) },
+      machine: { ...machine, close: (closing) => closeAll(machine, found, closing) },
       access,
       log: ({ id, error, method, path }) =>
         log("error", `${id} in ${method} ${path}: ${describeError(error)}`),
@@ -116,7 +119,7 @@ export async function openUp(options: UpOptions): Promise<Up> {
     const problems = hasMeshes(stateDir) ? access.problems() : [];
     return { machine, folders, wall, listening, problems };
   } catch (error) {
-    await closeAll(machine, folders, { patienceMs: 0 });
+    await closeAll(machine, found, { patienceMs: 0 });
     await access.close();
     throw error;
   }
@@ -125,7 +128,7 @@ export async function openUp(options: UpOptions): Promise<Up> {
 /** What agents of folders hold open ends once their runs did. */
 async function closeAll(
   machine: Machine,
-  folders: readonly ServedFolder[],
+  folders: readonly ReadFolder[],
   closing: Parameters<Machine["close"]>[0],
 ): Promise<void> {
   try {

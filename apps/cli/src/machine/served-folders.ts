@@ -20,12 +20,16 @@ import { Problems } from "../problem.ts";
 import { commandName, quoted } from "../typed.ts";
 import { type ChosenFolder, isAwayTold } from "./chosen-folders.ts";
 
-export interface ServedFolder extends OpenHostFolder {
+/** Read, and not yet an agent of any store. */
+export interface ReadFolder extends OpenHostFolder {
+  readonly chosen: ChosenFolder;
+}
+
+export interface ServedFolder extends ReadFolder {
   readonly agent: Agent;
 }
 
 export interface FoldersOptions {
-  readonly owner: Owner;
   readonly stateDir: string;
   readonly log: Log;
   readonly environments: Environments;
@@ -34,33 +38,43 @@ export interface FoldersOptions {
   readonly around: (engine: Engine) => Engine;
 }
 
-/** Serves them all; rejects where one that was named cannot be served. */
-export async function serveFolders(
+/** Reads them all, before anything runs; rejects where one that was named cannot be served. */
+export async function readFolders(
   chosen: readonly ChosenFolder[],
   options: FoldersOptions,
-): Promise<ServedFolder[]> {
-  const served: ServedFolder[] = [];
+): Promise<ReadFolder[]> {
+  const found: ReadFolder[] = [];
   try {
     // One after the other: what two of them say of a variable has an order.
     for (const it of chosen) {
       try {
-        served.push(await serveFolder(it, options));
+        found.push(await readFolder(it, options));
       } catch (error) {
         if (it.isNamed || !Fault.is(error)) throw error;
         options.log("warn", isAwayTold(it.kept, describeError(error)));
       }
     }
-    return served;
+    return found;
   } catch (error) {
-    await Promise.all(served.map((it) => it.close()));
+    await Promise.all(found.map((it) => it.close()));
     throw error;
   }
 }
 
-async function serveFolder(
-  { kept: { id }, place, isNamed }: ChosenFolder,
-  { owner, stateDir, log, environments, beside, around }: FoldersOptions,
-): Promise<ServedFolder> {
+/** Makes them agents of the machine's store: from now on they run, and are to be closed after it. */
+export function serveFolders(
+  found: readonly ReadFolder[],
+  owner: Owner,
+): Promise<readonly ServedFolder[]> {
+  return Promise.all(found.map(async (it) => ({ ...it, agent: (await it.attach(owner)).agent })));
+}
+
+async function readFolder(
+  chosen: ChosenFolder,
+  { stateDir, log, environments, beside, around }: FoldersOptions,
+): Promise<ReadFolder> {
+  const { place, isNamed } = chosen;
+  const { id } = chosen.kept;
   const name = basename(place.dir);
   const problems = new Problems((level, line) => log(level, `${name}: ${line}`));
   const { env, secretEnv, hidden } = await environments.of(place.dir);
@@ -76,21 +90,15 @@ async function serveFolder(
     around: { engine: around },
     beside,
   });
-  try {
-    const { agent } = await folder.attach(owner);
-    problems.tell(folder.diagnostics);
-    tellLeftOut(name, folder, log);
-    const own = join(hostsDir(), id);
-    if (isNamed && existsSync(join(own, "host.db")))
-      log(
-        "info",
-        `${name}: conversations that \`${commandName()} start\` kept of it are not here: reach them with --state ${quoted(own)}`,
-      );
-    return { ...folder, agent };
-  } catch (error) {
-    await folder.close();
-    throw error;
-  }
+  problems.tell(folder.diagnostics);
+  tellLeftOut(name, folder, log);
+  const own = join(hostsDir(), id);
+  if (isNamed && existsSync(join(own, "host.db")))
+    log(
+      "info",
+      `${name}: conversations that \`${commandName()} start\` kept of it are not here: reach them with --state ${quoted(own)}`,
+    );
+  return { ...folder, chosen };
 }
 
 /** What a config says of its host holds where it has one of its own. */
