@@ -1,6 +1,6 @@
 // Pairing: a code that the owner shows once, and that makes one device out of whoever brings it.
 //
-//   DV4  A code is 128 bits, good for five minutes and for one device; at most five are live.
+//   DV4  A code is 128 bits, good for five minutes and for one device; at most five are live, and a sixth ends the oldest.
 //   DV5  A code that is wrong, used or over is refused with the same words.
 //
 // Codes are kept in memory alone: with the process they end.
@@ -34,6 +34,8 @@ const liveMs = 300_000;
 const mostLive = 5;
 /** How long it is told how an offer ended. */
 const toldMs = 600_000;
+/** Of how many it is told. */
+const mostTold = 100;
 /** Of 36 kinds: more than 128 bits. */
 const codeCharacters = 26;
 
@@ -45,24 +47,19 @@ export class Pairing {
     this.#options = options;
   }
 
-  /** Makes a code: `capacity` while five are live. */
+  /** Makes a code. Who shows a new one is never kept waiting for those that nobody brought. */
   offer(wish: { readonly name?: string; readonly kind?: DeviceKind }): {
     readonly code: string;
     readonly state: PairState;
   } {
     const { platform } = this.#options;
     const now = platform.now();
-    for (const { id, expiresAt } of this.#offers.values())
-      if (expiresAt + toldMs <= now) this.#offers.delete(id);
-    const live = this.#live();
-    if (live.length >= mostLive) {
-      const soonest = Math.min(...live.map(({ expiresAt }) => expiresAt));
-      throw new Fault(
-        "capacity",
-        `${mostLive} pairing codes wait for their devices already: use one of them, or try again in ${Math.ceil((soonest - now) / 1000)} seconds.`,
-      );
-    }
+    const ended = [...this.#offers.values()].filter((offer) => !this.#isLive(offer));
+    for (const [at, { id, expiresAt }] of ended.reverse().entries())
+      if (at >= mostTold || expiresAt + toldMs <= now) this.#offers.delete(id);
     const name = wish.name === undefined ? undefined : checkedDeviceName(wish.name);
+    const [oldest, ...others] = this.#live();
+    if (oldest && others.length + 1 >= mostLive) this.#withdraw(oldest);
     const code = platform.randomId(codeCharacters);
     const over = Promise.withResolvers<void>();
     const offer: Offer = {
@@ -121,7 +118,10 @@ export class Pairing {
   /** Nobody can use the code any more. */
   withdraw(id: string): void {
     const offer = this.#get(id);
-    if (!this.#isLive(offer)) return;
+    if (this.#isLive(offer)) this.#withdraw(offer);
+  }
+
+  #withdraw(offer: Offer): void {
     offer.isWithdrawn = true;
     this.#end(offer);
   }
