@@ -8,9 +8,9 @@
 // Folders that are missing are made, so that no process can make them its own, and so is the list of keys that ssh lets
 // in: empty, it says the same. The agents' own logins and settings stay theirs to change.
 //
-// What remains: a shell's file that is not there yet (a placeholder for it would be read by the owner's own shells), or
-// that is a link; what such files read in turn; and hooks and extensions in the settings of coding agents, which its owner
-// may run by hand outside.
+// What remains: a shell's file that is not there yet (a placeholder for it would be read by the owner's own shells), that
+// is a link, or that its owner replaces whole while a process runs; what such files read in turn; and hooks and extensions
+// in the settings of coding agents, which its owner may run by hand outside.
 
 import { accessSync, constants, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
