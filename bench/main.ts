@@ -13,7 +13,11 @@ import { admissionFigure } from "./admission.ts";
 import { chatFigure } from "./chat-paint.ts";
 import { clientFigure } from "./client-events.ts";
 import { doorFigure } from "./door.ts";
+import { harnessDeltaFigure } from "./harness-delta.ts";
 import { invokeFigure } from "./invoke.ts";
+import { largeLogFigure } from "./large-log.ts";
+import { largeResultFigure } from "./large-result.ts";
+import { listFigure } from "./list-sessions.ts";
 import { longSessionFigure } from "./long-session.ts";
 import { memoryFigure } from "./memory.ts";
 import { recoveryFigure } from "./recovery.ts";
@@ -35,6 +39,10 @@ const figures: readonly Figure[] = [
   chatFigure,
   sandboxFigure,
   doorFigure,
+  harnessDeltaFigure,
+  listFigure,
+  largeLogFigure,
+  largeResultFigure,
 ];
 
 const { values } = parseArgs({

@@ -18,6 +18,14 @@ interface Template {
   readonly info: string;
 }
 
+/** What a session says of its own length. */
+interface Grown {
+  head: number;
+  leaf: string;
+  turns: number;
+  events?: number;
+}
+
 /** Makes `count` further sessions like `template`, named `other-1` and so on. */
 export function multiplySession(path: string, template: string, count: number): void {
   edit(path, (db) => {
@@ -75,8 +83,15 @@ export function lengthenSession(path: string, session: string, entries: number):
       request: "t.request || '-' || n.i",
     });
     const last = copies * head;
-    const grown = JSON.parse(info) as { head: number; leaf: string; turns: number };
+    const grown = JSON.parse(info) as Grown;
     grown.head = head + last;
+    if (grown.events !== undefined) {
+      copy(db, rows, "event", `t.sid = ${sid}`, {
+        n: `t.n + n.i * ${grown.events}`,
+        eid: shifted("eid"),
+      });
+      grown.events *= copies + 1;
+    }
     grown.leaf = `ent_${key}_${(leaf % span) + last}`;
     grown.turns *= copies + 1;
     db.prepare("update session set head = ?, leaf = ?, info = ? where sid = ?").run(
@@ -88,6 +103,21 @@ export function lengthenSession(path: string, session: string, entries: number):
     index(db, sid * span + head + 1, (sid + 1) * span);
     db.exec(`insert or replace into search_cursor (sid, indexed) values (${sid}, ${grown.head})`);
   });
+}
+
+/** What the only session of a store is called, and how much it holds. */
+export function storeBytes(path: string): { session: string; entries: number; bytes: number } {
+  const db = new DatabaseSync(path);
+  try {
+    return db
+      .prepare(
+        `select session.id as session, head as entries, sum(length(entry.data)) as bytes
+         from session join entry on eid / ${span} = sid where session.deleted = 0 group by sid`,
+      )
+      .get() as { session: string; entries: number; bytes: number };
+  } finally {
+    db.close();
+  }
 }
 
 function edit(path: string, change: (db: DatabaseSync) => void): void {
@@ -135,8 +165,7 @@ function copy(
 
 /** Puts the messages with row keys from `first` to below `last` into the search index. Seeded texts are plain ASCII. */
 function index(db: DatabaseSync, first: number, last: number): void {
-  const text =
-    "case when kind = 'message.assistant' then data ->> '$.content[0].text' else data ->> '$.text' end";
+  const text = "coalesce(data ->> '$.text', data ->> '$.content[0].text')";
   db.exec(`insert into search (rowid, text) select eid, lower(${text}) from entry
-    where eid >= ${first} and eid < ${last} and kind in (${messageKinds})`);
+    where eid >= ${first} and eid < ${last} and kind in (${messageKinds}) and ${text} is not null`);
 }

@@ -4,6 +4,8 @@
 export interface Paired {
   /** The median of the pairs' own ratios, first to second. */
   readonly ratio: number;
+  /** The median of what the first was above the second. */
+  readonly difference: number;
   readonly first: number;
   readonly second: number;
 }
@@ -28,6 +30,7 @@ export async function interleaved(
   }
   return {
     ratio: median(pairs.map((pair) => pair.first / pair.second)),
+    difference: median(pairs.map((pair) => pair.first - pair.second)),
     first: median(pairs.map((pair) => pair.first)),
     second: median(pairs.map((pair) => pair.second)),
   };
