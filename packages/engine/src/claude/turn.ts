@@ -122,6 +122,18 @@ export class Turn {
 
   /** Writes what the lines mean, and acts on them once that is durable. */
   async take(lines: readonly DurableLine[]): Promise<void> {
+    const some: DurableLine[] = [];
+    for (const line of lines) {
+      if (line.is === "assistant" && some.some(({ is }) => is === "results"))
+        await this.#take(some.splice(0));
+      some.push(line);
+    }
+    if (some.length > 0) await this.#take(some);
+  }
+
+  async #take(lines: readonly DurableLine[]): Promise<void> {
+    // What is said after a call stands after its outcome.
+    if (lines.some(({ is }) => is === "assistant")) await this.calls.settled();
     const drafts: Draft[] = [];
     const then: ((ids: readonly string[]) => void)[] = [];
     for (const line of lines) {

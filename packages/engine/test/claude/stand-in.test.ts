@@ -280,6 +280,20 @@ test("[CC24] a call has its intent once it was allowed; a denied one has none", 
   ]);
 });
 
+test("[CC24] a call's outcome stands before what is said after it, however fast the lines come", async () => {
+  const it = await start();
+  for (let turns = 0; turns < 3; turns++) {
+    const command = await it.send({ type: "prompt", text: "call" });
+    await it.settled(command);
+    const own = (await it.entries()).filter(({ commandId }) => commandId === command);
+    const kinds = own.map(({ kind }) => kind).filter((kind) => /^(call|message)\./.test(kind));
+    expect(kinds).toEqual([
+      ...["message.user", "message.assistant", "call.started", "message.tool"],
+      "message.assistant",
+    ]);
+  }
+});
+
 test("[CC33] a program that is missing is named, with what to do", async () => {
   const it = await start({ command: ["/nowhere/claude"] });
   const settled = await it.prompt("hello");

@@ -94,6 +94,15 @@ async function turn({ uuid, message }: Line) {
       say({ type: "system", subtype: "init", session_id: conversation });
       return ends(`the background was told ${behavior}`);
     }
+    case "call": {
+      // All at once, as they come where the host is busy.
+      const said = (content: object) => ({ type: "assistant", message: { id: "m", content } });
+      const result = { type: "tool_result", tool_use_id: "r", content: "read" };
+      say(said([{ type: "tool_use", id: "r", name: "Read", input: {} }]));
+      say({ type: "user", message: { role: "user", content: [result] } });
+      say(said([{ type: "text", text: "I have read." }]));
+      return ends("I have read.");
+    }
     case "hold":
       return;
     case "deaf":
