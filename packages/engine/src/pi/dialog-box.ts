@@ -1,7 +1,7 @@
 // The dialogs of a turn that wait for a person.
 //
 //   PI9  A dialog is answered once: by a person, by its own time, or by the end of its turn. Each is told to pi, and each
-//        leaves no question behind.
+//        leaves no question behind. A turn that is stopped is stopped first: what only waited for its answer does not run.
 //   PI25 Where the log cannot be written, pi is told nothing: it would go on.
 
 import type { Run } from "@lichen/runtime";
@@ -22,6 +22,8 @@ interface DialogHouse {
 export class DialogBox {
   readonly #run: Run;
   readonly #house: DialogHouse;
+  /** Settles when pi was told to stop, or is gone. */
+  readonly #stopped = Promise.withResolvers<void>();
   readonly #open = new Map<string, { readonly dialog: Dialog; readonly done: Promise<void> }>();
 
   constructor(run: Run, house: DialogHouse) {
@@ -40,6 +42,11 @@ export class DialogBox {
       })
       .finally(() => this.#open.delete(dialog.id));
     this.#open.set(dialog.id, { dialog, done });
+  }
+
+  /** pi is told to stop, or is gone: from now on a turn's end may take back its questions. */
+  noteStopped(): void {
+    this.#stopped.resolve();
   }
 
   /** Settles when none waits any more. */
@@ -77,6 +84,7 @@ export class DialogBox {
       reply = replyTo(dialog, answer);
     } finally {
       cancel?.();
+      if (this.#run.signal.aborted) await this.#stopped.promise;
       // One that is gone waits for nothing.
       if (!isUnwritable(this.#run.signal)) await this.#house.tell(reply).catch(() => {});
     }

@@ -99,6 +99,7 @@ export class Turn {
       }
     } finally {
       noMoreSteers();
+      this.dialogs.noteStopped();
       signal.removeEventListener("abort", stop);
       const unread = this.#sent.clear().filter(({ isNote }) => !isNote);
       this.dropped.push(...unread.map(({ text }) => text));
@@ -109,6 +110,7 @@ export class Turn {
     const next = await this.#feed.next();
     switch (next.type) {
       case "gone":
+        this.dialogs.noteStopped();
         await this.dialogs.close("pi's process is gone");
         return { how: "gone", gone: next.gone };
       case "over":
@@ -167,14 +169,16 @@ export class Turn {
         this.#sent.drop(message);
         this.dropped.push(message.text);
       }
-    void this.dialogs.close("the turn was stopped").catch(() => {});
     this.#abort();
+    this.dialogs.noteStopped();
+    void this.dialogs.close("the turn was stopped").catch(() => {});
   }
 
   #abort(): void {
     const abort = async (): Promise<void> => {
-      await this.#link.request({ type: "clear_queue" });
-      await this.#link.request({ type: "abort" });
+      // Both are written at once, before anything else is.
+      const cleared = this.#link.request({ type: "clear_queue" });
+      await Promise.all([cleared, this.#link.request({ type: "abort" })]);
       this.#feed.push({ type: "over" });
     };
     // A process that is gone says so in the feed.

@@ -131,6 +131,28 @@ test("[PI9] a tool that an extension asks about runs where a person allows it, a
   expect((await rig.session.read()).approvals).toEqual([]);
 });
 
+test("[PI9] a stopped turn is stopped before its question is taken back: nothing runs that only waited for it", async () => {
+  const rig = await rigFor({
+    extension: `export default (pi) => pi.on("tool_call", async (event, ctx) => {
+      const picked = await ctx.ui.select("Is there anything against it?", ["yes"]);
+      if (picked === "yes") return { block: true };
+    });`,
+    script: ({ messages }) =>
+      messages.at(-1)?.text === "on"
+        ? "on"
+        : { parts: [{ call: { name: "bash", input: { command: "touch run" } } }] },
+  });
+  for (let time = 1; time <= 6; time++) {
+    const commandId = await rig.send({ type: "prompt", text: "go" });
+    await untilAsked(rig);
+    await rig.send({ type: "cancel", commandId });
+    expect(await rig.settled(commandId)).toMatchObject({ terminal: "cancelled" });
+    expect(await rig.prompt("on")).toMatchObject({ terminal: "completed", answer: "on" });
+    expect(existsSync(join(rig.dir, "run"))).toBe(false);
+    expect(rig.provider.requests).toHaveLength(2 * time);
+  }
+});
+
 test("[PI9] a declined dialog is cancelled in pi; a stopped turn leaves no question", async () => {
   const rig = await rigFor({ script: ["thanks"] });
   const commandId = await rig.send({ type: "prompt", text: "/ask" });
