@@ -12,6 +12,7 @@ import { AgentFiles } from "./host/files.ts";
 import { Terminals } from "./host/terminals.ts";
 import { inTime } from "./in-time.ts";
 import { Link } from "./link.ts";
+import { unrecorded } from "./prompting.ts";
 import { RequestNames } from "./request-names.ts";
 import { Runs } from "./runs.ts";
 import { asksPerson, serving } from "./serving.ts";
@@ -136,6 +137,7 @@ export class AcpDriver implements HarnessDriver, Connection {
     const { clock, report } = this.#options;
     const talk = new Talk({
       ...{ host: this.#host, asks: this.#asks, choices: this.#choices, report },
+      unwritable: () => void this.supervisor.stop(unrecorded),
       touch: () => this.supervisor.touch(),
       now: () => clock.now(),
       after: (ms, wake) => clock.after(ms, wake),

@@ -21,6 +21,8 @@ export interface TalkOptions {
   readonly asks: Asks;
   readonly choices: Choices;
   readonly report: (error: unknown) => void;
+  /** What the agent says can be recorded no more. */
+  readonly unwritable: () => void;
   readonly touch: () => void;
   readonly now: () => number;
   readonly after: (ms: number, wake: () => void) => () => void;
@@ -152,8 +154,16 @@ export class Talk {
 
   /** Keeps a line that belongs to no turn. */
   note(line: Json): void {
-    const noted = this.#it.host.record([lineOf(line)]).catch(this.#it.report);
+    const noted = this.#it.host
+      .record([lineOf(line)])
+      .catch((error: unknown) => this.#failed(error));
     this.#noted = Promise.all([this.#noted, noted]);
+  }
+
+  /** A host that goes refuses; what cannot be written may not go on unseen. */
+  #failed(error: unknown): void {
+    this.#it.report(error);
+    if (!Fault.is(error)) this.#it.unwritable();
   }
 
   /** Settles when the lines that belong to no turn are durable, or cannot be. */
@@ -201,7 +211,7 @@ export class Talk {
         });
         return;
       }
-      this.#it.report(error);
+      this.#failed(error);
       this.#outside = undefined;
       wanted.reject(error);
       this.forget();

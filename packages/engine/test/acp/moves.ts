@@ -313,6 +313,14 @@ export const moves: Readonly<Record<string, Move>> = {
       await it.update(chunk(words.join(" ")));
     })();
   },
+  /** `quietly GO NAME`: after this turn, once STATE/GO exists, tells of a command of its own, which is no speech */
+  quietly: async (it, rest) => {
+    const [go = "", name = ""] = rest.split(" ");
+    void (async () => {
+      while (!existsSync(join(it.state, go))) await soon();
+      await moves["commands"]!(it, name);
+    })();
+  },
   /** `utter NAME`: once STATE/NAME exists, says by itself what stands in it */
   utter: async (it, name) => {
     void (async () => {

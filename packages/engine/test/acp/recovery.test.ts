@@ -91,6 +91,20 @@ test("[AC28] an agent whose run cannot be written is ended at once, and the mess
   expect((await processInfo(pid!))?.isDead ?? true).toBe(true);
 });
 
+test("[AC28] an agent that tells what belongs to no run is ended as well where that cannot be written", async () => {
+  const rig = await start();
+  await rig.prompt("quietly go compact", "say done");
+  const { pid } = rig.engine.standing();
+  rig.refuseWrites("harness.line");
+  rig.release("go");
+  await until(async () => (await rig.data("harness.stopped")).length > 0, "its end");
+  expect((await processInfo(pid!))?.isDead ?? true).toBe(true);
+  expect(await rig.data("harness.stopped")).toEqual([
+    { reason: "what it does cannot be recorded" },
+  ]);
+  expect(rig.reported.map(String)).toEqual([expect.stringContaining("no room")]);
+});
+
 test("[AC28] a message that could not be noted as sent is not sent, and fails", async () => {
   const rig = await start();
   await rig.prompt("say one");
