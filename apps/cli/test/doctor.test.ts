@@ -89,7 +89,7 @@ test("[K35] doctor looks at an agent that runs and disturbs nothing", slow, asyn
   expect(of("host")?.text).toContain(`process ${host.running.child.pid} at ${host.url}`);
   expect(of("store")).toMatchObject({
     level: "ok",
-    text: expect.stringMatching(/^sound: schema 3, 0 sessions/) as string,
+    text: expect.stringMatching(/^sound: schema 4, 0 sessions/) as string,
   });
   expect(of("token")).toMatchObject({ level: "ok" });
   expect(of("model")).toMatchObject({

@@ -37,7 +37,7 @@ test("[S35] a store is looked at while its owner works, without its lease and wi
   const stage = new Stage(file.sql);
   const life = await stage.open();
   await run(life.session("s"), "one");
-  expect(await inspectStore(path)).toMatchObject({ state: "sound", schema: 3, sessions: 1 });
+  expect(await inspectStore(path)).toMatchObject({ state: "sound", schema: 4, sessions: 1 });
   await run(life.session("t"), "two");
   expect(await inspectStore(path)).toMatchObject({ state: "sound", sessions: 2 });
   stage.end();
@@ -59,7 +59,7 @@ test("[S35] what is missing, empty, newer, foreign or damaged is told apart, and
   await copyFile(stored, path);
   const db = new DatabaseSync(path);
   db.exec("update meta set value = '7'");
-  expect(await inspectStore(path)).toEqual({ state: "newer", schema: 7, known: 3 });
+  expect(await inspectStore(path)).toEqual({ state: "newer", schema: 7, known: 4 });
   db.exec("delete from meta");
   expect(await inspectStore(path)).toEqual({ state: "foreign" });
   db.close();

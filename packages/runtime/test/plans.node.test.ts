@@ -110,9 +110,9 @@ async function ofMachine(owner: Owner): Promise<void> {
   await owner.remove("k");
 }
 
-test("[S29] no statement walks through a whole table, nor through all that a session ever had", async () => {
+/** A database that keeps what was said to it. */
+async function openHeard(statements: Set<string>) {
   const { sql: base, close } = await openSql(":memory:");
-  const statements = new Set<string>();
   const sql: Sql = {
     ...base,
     run: (statement, ...args) => {
@@ -124,6 +124,17 @@ test("[S29] no statement walks through a whole table, nor through all that a ses
       return base.all(statement, ...args);
     },
   };
+  const plan = (statement: string): string[] => {
+    const nothing = [...statement.matchAll(/\?/g)].map(() => null);
+    const steps = base.all<{ detail: string }>(`explain query plan ${statement}`, ...nothing);
+    return steps.map((it) => it.detail);
+  };
+  return { sql, close, plan };
+}
+
+test("[S29] no statement walks through a whole table, nor through all that a session ever had", async () => {
+  const statements = new Set<string>();
+  const { sql, close, plan } = await openHeard(statements);
   const stage = new Stage(sql);
   await liveALot(stage);
   stage.end();
@@ -131,15 +142,30 @@ test("[S29] no statement walks through a whole table, nor through all that a ses
     .filter((it) => /^\s*(select|update|delete|with)/.test(it))
     // Slices of a purge take the next rows of a session, whichever they are.
     .filter((it) => !/^delete .* limit \d+\) returning 1$/s.test(it))
-    .map((statement) => {
-      const nothing = [...statement.matchAll(/\?/g)].map(() => null);
-      const steps = base.all<{ detail: string }>(`explain query plan ${statement}`, ...nothing);
-      return { statement, steps: steps.map((it) => it.detail) };
-    });
+    .map((statement) => ({ statement, steps: plan(statement) }));
   expect(plans.length).toBeGreaterThan(60);
   expect(
     plans.filter(({ steps }) => steps.some((step) => walks.some((walk) => walk.test(step)))),
   ).toEqual([]);
   expect(stage.reports).toEqual([]);
+  await close();
+});
+
+test("[S38] a search among what people and the model said looks at nothing that tools put out", async () => {
+  const statements = new Set<string>();
+  const { sql, close, plan } = await openHeard(statements);
+  const stage = new Stage(sql);
+  const life = await stage.open({
+    engine: [{ calls: [{ name: "t", effect: () => "a needle" }] }, { say: "the needle" }],
+  });
+  const session = life.session();
+  await run(session, "r");
+  await stage.clock.advance(1_000);
+  const { found } = await session.search({ q: "needle", roles: ["assistant", "user"] });
+  expect(found.map(({ role }) => role)).toEqual(["assistant"]);
+  expect((await session.search({ q: "needle" })).found).toHaveLength(2);
+  const [statement] = [...statements].filter((it) => it.includes("indexed by entry_said"));
+  expect(plan(statement!)).toContainEqual(expect.stringMatching(/entry .*INDEX entry_said/));
+  stage.end();
   await close();
 });

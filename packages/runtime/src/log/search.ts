@@ -21,6 +21,14 @@ export const searchTables: readonly string[] = [
   "create table search_dirty (sid integer primary key)",
 ];
 
+const said = ["message.user", "message.assistant"] as const;
+const saidKinds = said.map((it) => `'${it}'`).join(", ");
+
+/** What schema 4 added: whether a hit was said by a person or the model, without a look at what tools put out. */
+export const saidIndex: readonly string[] = [
+  `create index entry_said on entry(eid) where kind in (${saidKinds})`,
+];
+
 /** What is indexed of one entry. */
 const entryUnits = 262_144;
 const sliceRows = 256;
@@ -178,12 +186,7 @@ function lookUp(
   found: Found[],
 ): void {
   const phrase = `"${wanted.text.replaceAll('"', '""')}"`;
-  // Results of tools are most of what a coding agent's log says: they are passed over where they are not wanted.
-  const kinds = Object.keys(roles).filter((kind) => isOf(wanted, kind));
-  const ofRoles =
-    kinds.length === Object.keys(roles).length
-      ? ""
-      : `and (select kind from entry where eid = search.rowid) in (${kinds.map((it) => `'${it}'`).join()})`;
+  const ofRoles = onlyOf(Object.keys(roles).filter((kind) => isOf(wanted, kind)));
   let units = answerUnits;
   for (let before = last; found.length < limit && units > 0;) {
     const missing = limit - found.length;
@@ -206,6 +209,14 @@ function lookUp(
     }
     if (hits.length < missing) return;
   }
+}
+
+/** Results of tools are most of what a coding agent's log says: they are passed over where they are not wanted. */
+function onlyOf(kinds: readonly string[]): string {
+  if (kinds.length === Object.keys(roles).length) return "";
+  if (kinds.length === said.length && said.every((it) => kinds.includes(it)))
+    return `and exists (select 1 from entry indexed by entry_said where eid = search.rowid and kind in (${saidKinds}))`;
+  return `and (select kind from entry where eid = search.rowid) in (${kinds.map((it) => `'${it}'`).join()})`;
 }
 
 function isOf(wanted: Wanted, kind: string): boolean {

@@ -7,7 +7,7 @@ import { Fault } from "@lichen/wire";
 import { capabilityTables } from "../capability/capability-tables.ts";
 import { outsideIndex } from "../queue/command-table.ts";
 import { blobTables } from "../log/blob.ts";
-import { searchTables } from "../log/search.ts";
+import { saidIndex, searchTables } from "../log/search.ts";
 import { programTables } from "../run/program-table.ts";
 import { grantTables } from "../session/grant-table.ts";
 import { keptColumns } from "../session/agent-table.ts";
@@ -15,7 +15,7 @@ import { harnessTables } from "../session/harness-table.ts";
 import type { Sql } from "./sql.ts";
 
 /** The schema that this code writes. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 const tables = [
   "create table meta (name text primary key, value text not null) without rowid",
@@ -62,6 +62,7 @@ const steps: readonly (readonly string[])[] = [
   [...tables, ...blobTables, ...searchTables],
   [...capabilityTables, ...programTables, ...grantTables],
   [...harnessTables, ...keptColumns, ...outsideIndex],
+  saidIndex,
 ];
 
 /** Makes or migrates the tables, in one transaction. Refuses a store of a newer schema untouched. */
