@@ -206,8 +206,9 @@ export class PiConnection implements Connection, HarnessDriver {
     if (!this.#isClosed) {
       const { report } = this.parts.options;
       report(error);
-      // What it goes on to do would be recorded nowhere.
-      if (!stray.isOver)
+      // What it goes on to do would be recorded nowhere, and what it asks would reach nobody.
+      const asks = stray.feed.waits((one) => one.type === "line" && one.event.type === "dialog");
+      if (!stray.isOver || asks)
         this.supervisor.stop("what it does by itself cannot be recorded").catch(report);
     }
     goOn();

@@ -56,6 +56,9 @@ export default (pi) => {
     const sure = await ctx.ui.confirm("Sure?", "");
     writeFileSync("went-on", String(sure));
   });
+  command("later", async (args, ctx) => {
+    setTimeout(() => ctx.ui.confirm("Sure?", "").then((sure) => writeFileSync("went-on", String(sure))), 200);
+  });
   command("beat", async () => {
     setTimeout(() => pi.sendUserMessage("beat"), 200);
   });
@@ -86,6 +89,17 @@ test("[PI25] what pi begins by itself and nobody can record is ended, and told",
   writable();
   expect(await rig.prompt("on")).toMatchObject({ terminal: "completed", answer: "after" });
   expect(existsSync(join(rig.dir, "unseen"))).toBe(false);
+});
+
+test("[PI25] what an extension asks by itself and nobody can be shown does not wait for ever: its process is ended", async () => {
+  const rig = await rigFor({ extension: asking, script: ["after"] });
+  await rig.prompt("/later");
+  const writable = rig.refuse("command.queued", "outside");
+  const stopped = await rig.until(({ kind }) => kind === "harness.stopped");
+  expect(stopped.data).toMatchObject({ reason: "what it does by itself cannot be recorded" });
+  writable();
+  expect(await rig.prompt("on")).toMatchObject({ terminal: "completed", answer: "after" });
+  expect(existsSync(join(rig.dir, "went-on"))).toBe(false);
 });
 
 test("[PI26] a pi that takes no more messages is ended in mid-turn, and what it may have done is unknown", async () => {
