@@ -21,18 +21,21 @@ export interface Follower {
   readonly terminal: Terminal;
   /** What the session is called to a person; its id where this is left out. */
   readonly name?: string;
-  /** Ctrl-C cancels nothing and ends the following alone; this is said then. */
-  readonly leaving?: string;
+  /** Said where Ctrl-C ends the following alone; `undefined` where the run is this command's own, and is cancelled with it. */
+  readonly leaving: string | undefined;
 }
 
 export interface Following {
   readonly view: RunView;
   readonly decide: Decide;
-  /** Aborted by Ctrl-C. */
+  /** Aborted by Ctrl-C, where the run is this command's own. */
   readonly cancel: AbortSignal;
 }
 
-/** Follows what `begin` does to its end. Answers the exit code, which is 130 after Ctrl-C. */
+/**
+ * Follows what `begin` does to its end. Answers the exit code, which is 130 after Ctrl-C: that ends the following alone,
+ * unless the run is the command's own.
+ */
 export async function followRun(
   follower: Follower,
   begin: (following: Following) => Promise<Asked>,

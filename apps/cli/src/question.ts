@@ -51,17 +51,6 @@ export function answerTyped({ options, takesSeveral }: Question, typed: string):
   return several.includes(undefined) ? words : [...new Set(several)].join(", ");
 }
 
-/** A text alone: the answer where one thing is asked, else a message to all of it. */
-export function decisionBy(approval: Approval, message: string): Decision {
-  const [question, ...more] = questionsOf(approval);
-  if (approval.kind !== "question" || !question || more.length > 0 || message.trim() === "")
-    return { allow: true, message };
-  return {
-    allow: true,
-    answers: Object.fromEntries([[question.text, answerTyped(question, message)]]),
-  };
-}
-
 function questionOf(value: Json): Question[] {
   if (typeof value === "string") return [{ text: value, options: [], takesSeveral: false }];
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [];

@@ -2,7 +2,9 @@
 
 import type { Agent, Session } from "@lichen/client";
 import { type Approval, Fault } from "@lichen/wire";
+import { lineFor } from "./answers-said.ts";
 import type { Input } from "./command.ts";
+import { questionsOf } from "./question.ts";
 import { suggestedLines } from "./suggested.ts";
 import { commandName, samePlace } from "./typed.ts";
 
@@ -40,7 +42,10 @@ export async function allWaiting(agent: Agent): Promise<Waiting[]> {
 export function howToAnswer(approval: Approval, input: Input): string {
   const { approvalId, kind } = approval;
   const line = `${commandName()} approve ${approvalId}${samePlace(input)}`;
-  if (kind === "question") return `${line} --message "…"`;
+  if (kind === "question") {
+    const questions = questionsOf(approval);
+    return `${line} ${questions.length > 1 ? lineFor(questions) : '--message "…"'}`;
+  }
   const always = suggestedLines(approval).length > 0 ? ", or with --always" : "";
   return `${line}      (or with --deny${always})`;
 }

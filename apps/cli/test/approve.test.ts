@@ -112,6 +112,93 @@ test.each([
   },
 );
 
+const orderTool = `
+import { defineTool, z } from "lichen";
+export default defineTool({
+  description: "Takes an order.",
+  label: "read",
+  input: z.object({}),
+  execute: async (_input, { ask }) => JSON.stringify(await ask([
+    { question: "Which color?", header: "Color", options: [{ label: "Red" }, { label: "Blue" }] },
+    { question: "Which sizes?", options: [{ label: "S" }, { label: "M" }, { label: "L" }], multiSelect: true },
+    { question: "Anything else?" },
+  ])),
+});
+`;
+
+test("[K120] several questions are answered by approve all at once, and nothing is recorded of what leaves one open", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/order.ts": orderTool });
+  const orders = { parts: [{ call: { name: "order", input: {} } }] };
+  await Provider.start(home, dir, { steps: [orders, "Ordered.", orders, "Again."] });
+  const host = await StartedHost.start(home, dir);
+  const asks = async (): Promise<string> => {
+    const asking = home.start(["invoke", "order", dir, "--session", "s"]);
+    return asking.until(({ stderr }) => /lichen approve (apr_\S+)/.exec(stderr)?.[1]);
+  };
+  const id = await asks();
+  const listed = await home.run(["approve", dir]);
+  expect(listed.stderr).toContain(
+    `approve ${id} ${dir} --answer 1="…" --answer 2="…" --answer 3="…"`,
+  );
+  const refused: [readonly string[], RegExp][] = [
+    [[], /3 questions are asked at once: answer each, such as --answer 1=/],
+    [["--message", "Blue"], /3 questions are asked at once: answer each/],
+    [["--answer", "Blue"], /does not say which of the 3 questions it answers/],
+    [
+      ["--answer", "1=Blue", "--answer", "3=no"],
+      /"Which sizes\?" is not answered: add --answer 2=/,
+    ],
+    [["--answer", "1=Blue", "--answer", "Color=Red"], /takes one answer, and two are given/],
+    [["--answer", "1=", "--answer", "2=", "--answer", "3="], /all answers are empty: --deny/],
+    [["--answer", "1=Blue", "--message", "x"], /with --answer or with --message/],
+    [["--answer", "1=Blue", "--deny"], /--deny and --answer/],
+  ];
+  for (const [args, words] of refused) {
+    const { code, stdout, stderr } = await home.run(["approve", id, dir, ...args]);
+    expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
+    expect(stderr).toMatch(words);
+  }
+  expect((await host.entries("s")).map(({ kind }) => kind)).not.toContain("approval.answered");
+  const all = ["--answer", "color=2", "--answer", "2=s", "--answer", "2=3", "--answer", "3="];
+  const answered = await home.run(["approve", id, dir, ...all]);
+  expect(answered).toMatchObject({ code: 0, stdout: "Ordered.\n" });
+  expect(answered.stderr).toContain('"answers":{"Which color?":"Blue","Which sizes?":"S, L"}');
+  const next = await asks();
+  const words = ["Which color?=none=never", "which sizes?=M", "Anything else?=no"];
+  const args = words.flatMap((each) => ["--answer", each]);
+  const again = await home.run(["approve", next, dir, ...args]);
+  expect(again).toMatchObject({ code: 0, stdout: "Again.\n" });
+  expect(again.stderr).toContain(
+    '"answers":{"Which color?":"none=never","Which sizes?":"M","Anything else?":"no"}',
+  );
+});
+
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "[K121] an approve that follows leaves the run alone at %s, and says how to stop it",
+  async (signal) => {
+    await using home = await Home.make();
+    const dir = await writeAgent(home, { "tools/note.ts": asking });
+    const provider = await Provider.start(home, dir, {
+      steps: [callsNote, { parts: [{ gate: "later" }, { text: "Written." }] }],
+    });
+    const host = await StartedHost.start(home, dir);
+    const invoked = home.start(["invoke", "note hello", dir, "--session", "s"]);
+    const id = await invoked.until(({ stderr }) => /lichen approve (apr_\S+)/.exec(stderr)?.[1]);
+    const following = home.start(["approve", id, dir]);
+    await provider.atGate("later");
+    expect(await following.stop(signal)).toBe(130);
+    expect(following.stderr).toMatch(
+      /the run is left alone\. To stop it:\n {2}lichen cancel s cmd_/,
+    );
+    await provider.open("later");
+    expect((await invoked.ended).code).toBe(0);
+    expect(invoked.stdout).toContain("Written.");
+    const kinds = (await host.entries("s")).map(({ kind }) => kind);
+    expect(kinds).not.toContain("command.cancelled");
+  },
+);
+
 test("[K27] a token that is deleted while its host runs is written again for the next command", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home);

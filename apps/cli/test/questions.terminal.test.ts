@@ -52,6 +52,20 @@ test("[K18] at a terminal the questions of a tool are asked one by one, with the
   expect((await terminal.screen()).join("")).toContain(answers);
 });
 
+test("[K120] at a terminal approve asks the questions one by one where the line answers none", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/order.ts": orderTool });
+  const orders = { parts: [{ call: { name: "order", input: {} } }] };
+  await Provider.start(home, dir, { steps: [orders, "Ordered."] });
+  const waits = await home.run(["invoke", "order", dir, "--session", "s"]);
+  const id = /lichen approve (apr_\S+)/.exec(waits.stderr)?.[1] ?? "";
+  await using terminal = await lichen(home, dir, ["approve", id]);
+  await answer(terminal);
+  await terminal.until("Ordered.");
+  expect(await terminal.exitCode()).toBe(0);
+  expect((await terminal.screen()).join("")).toContain(answers);
+});
+
 test("[K18] of two calls that want a yes at once each is asked for by itself", async () => {
   await using home = await Home.make();
   const asking = noteTool.replace("description:", "confirm: true,\n  description:");

@@ -1,23 +1,25 @@
 // `lichen approve`: what waits for a person, and the answer to it.
 
 import { randomUUID } from "node:crypto";
-import type { Agent } from "@lichen/client";
-import { ApprovalId, Fault, SessionId } from "@lichen/wire";
+import type { Agent, Session } from "@lichen/client";
+import { type Approval, ApprovalId, Fault, SessionId } from "@lichen/wire";
 import { attend } from "../ask.ts";
 import { type Input, UsageError } from "../command.ts";
-import { describeApproval } from "../decide.ts";
+import { answersSaid } from "../answers-said.ts";
+import { decideAtTerminal, describeApproval } from "../decide.ts";
 import { idOrFolder } from "../folder-word.ts";
 import { followRun } from "../follow-run.ts";
 import { type MachineWaiting, machineWaiting } from "../machine/machine-waiting.ts";
 import { findMachine } from "../machine/reach-machine.ts";
 import { hasAgent } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
-import { decisionBy } from "../question.ts";
+import { type Decision, questionsOf } from "../question.ts";
 import { reachAgent, type ReachedAgent } from "../reach-agent.ts";
 import { suggestedLines } from "../suggested.ts";
 import type { Terminal } from "../terminal.ts";
-import { commandName, samePlace } from "../typed.ts";
+import { commandName, quoted, samePlace } from "../typed.ts";
 import { allWaiting, howToAnswer, type Waiting, waitingIn } from "../waiting.ts";
+import { wholeApproval } from "../whole-approval.ts";
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, input } = understood(given);
@@ -47,14 +49,20 @@ export async function run(given: Input, terminal: Terminal): Promise<number> {
     if (id === undefined) return list([...ofMachine, ...waiting], input, terminal);
     found = waiting.find(({ approval }) => approval.approvalId === id);
     if (found === undefined) throw unknown(id, input);
-    refuseUnanswered(found, input);
-    if (reached.isShared) return await answer(reached, found, input, terminal);
+    const session = reached.agent.session(found.session);
+    found = { ...found, approval: await wholeHere(session, found.approval, input) };
+    if (reached.isShared) {
+      const decision = await decide(found.approval, input, terminal);
+      return await answer({ ...found, reached, decision }, input, terminal);
+    }
   } finally {
     await reached.close();
   }
+  // The store is nobody's while a person thinks.
+  const decision = await decide(found.approval, input, terminal);
   const own = await reachAgent(input, terminal, { only: found.session });
   try {
-    return await answer(own, found, input, terminal);
+    return await answer({ ...found, reached: own, decision }, input, terminal);
   } finally {
     await own.close();
   }
@@ -68,14 +76,14 @@ function unknown(id: string, input: Input): Fault {
   );
 }
 
-function answerOnMachine(
-  waiting: MachineWaiting,
+async function answerOnMachine(
+  { session: name, approval: given, reached, id }: MachineWaiting,
   input: Input,
   terminal: Terminal,
 ): Promise<number> {
-  refuseUnanswered(waiting, input);
-  const { session: name, approval, reached, id } = waiting;
-  return answer(reached, { session: id, approval }, input, terminal, name);
+  const approval = await wholeHere(reached.agent.session(id), given, input);
+  const decision = await decide(approval, input, terminal);
+  return answer({ session: id, approval, reached, decision, name }, input, terminal);
 }
 
 function understood(given: Input): { id: string | undefined; input: Input } {
@@ -88,12 +96,16 @@ function understood(given: Input): { id: string | undefined; input: Input } {
     isId: (word) => ApprovalId.safeParse(word).success,
     what: "no approval's id, which begins apr_",
   });
-  const needy = ["deny", "interrupt", "always"].some((it) => given.flag(it));
-  if (id === undefined && (needy || given.value("message") !== undefined))
+  const needy =
+    ["deny", "interrupt", "always"].some((it) => given.flag(it)) ||
+    ["message", "answer"].some((it) => given.value(it) !== undefined);
+  if (id === undefined && needy)
     throw new UsageError(
-      "approve: --deny, --interrupt, --always and --message need an <approvalId>",
+      "approve: --deny, --interrupt, --always, --message and --answer need an <approvalId>",
       "approve",
     );
+  if (given.flag("deny") && given.value("answer") !== undefined)
+    throw new UsageError("approve: --deny and --answer say different things", "approve");
   if (given.flag("interrupt") && !given.flag("deny"))
     throw new UsageError("approve: --interrupt goes with --deny", "approve");
   if (given.flag("deny") && given.flag("always"))
@@ -123,38 +135,58 @@ function list(waiting: readonly Waiting[], input: Input, terminal: Terminal): nu
   return 0;
 }
 
-function refuseUnanswered({ approval }: Waiting, input: Input): void {
-  const isAllowed = !input.flag("deny");
-  if (approval.kind === "question" && isAllowed && input.value("message") === undefined)
-    throw new UsageError("approve: this is a question: answer it with --message", "approve");
+/** With all that is answered; what only a yes or no is said to may be as long as it likes. */
+async function wholeHere(session: Session, approval: Approval, input: Input): Promise<Approval> {
+  if (approval.kind !== "question" || input.flag("deny")) return approval;
+  return wholeApproval(approval, async (sha256) => (await session.blob(sha256))?.bytes);
+}
+
+/** What the line says to it; a question without its answers is put to the person at the terminal. */
+async function decide(approval: Approval, input: Input, terminal: Terminal): Promise<Decision> {
+  const message = input.value("message");
+  const answers = input.values("answer");
+  const isQuestion = approval.kind === "question";
   if (input.flag("always") && suggestedLines(approval).length === 0)
     throw new UsageError(
       "approve: nothing is suggested here that could hold from now on: leave --always out",
       "approve",
     );
+  if (!isQuestion && answers.length > 0)
+    throw new UsageError("approve: this is no question: leave --answer out", "approve");
+  if (input.flag("deny") || !isQuestion)
+    return { allow: !input.flag("deny"), ...(message === undefined ? {} : { message }) };
+  if (message === undefined && answers.length === 0 && terminal.canAsk) {
+    const decision = await decideAtTerminal(terminal, approval, new AbortController().signal);
+    if (decision) return decision;
+  }
+  return answersSaid(questionsOf(approval), { message, answers });
+}
+
+interface Answer extends Waiting {
+  readonly reached: ReachedAgent;
+  readonly decision: Decision;
+  readonly name?: string;
 }
 
 function answer(
-  reached: ReachedAgent,
-  { session: id, approval }: Waiting,
+  { session: id, approval, reached, decision, name = id }: Answer,
   input: Input,
   terminal: Terminal,
-  name?: string,
 ): Promise<number> {
   const { approvalId, commandId } = approval;
-  const message = input.value("message");
-  const allow = !input.flag("deny");
   const session = reached.agent.session(id);
-  const follower = { reached, session, input, terminal, ...(name === undefined ? {} : { name }) };
-  return followRun(follower, async ({ view, decide, cancel }) => {
+  const leaving =
+    "not looking on any more; the run is left alone. To stop it:\n" +
+    `  ${commandName()} cancel ${quoted(name)} ${commandId}${samePlace(input)}`;
+  const follower = { reached, session, input, terminal, name, leaving };
+  return followRun(follower, async ({ view, decide: next, cancel }) => {
     const requestId = `approve:${randomUUID()}`;
     await session.send({
-      ...{ type: "answer", requestId, approvalId, allow },
+      ...{ type: "answer", requestId, approvalId, ...decision },
       ...(input.flag("always") ? { always: true } : {}),
       ...(input.flag("interrupt") ? { interrupt: true } : {}),
-      ...(message === undefined ? {} : allow ? decisionBy(approval, message) : { message }),
     });
     view.follow(commandId);
-    return attend(session, { commandId, cancel }, view, decide);
+    return attend(session, { commandId, cancel }, view, next);
   });
 }

@@ -23,7 +23,8 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
     const session = agent.session(id);
     if (await isBlocked(session, input, terminal)) return 1;
     await chooseModel(input, agent, session);
-    return await followRun({ reached, session, input, terminal }, ({ view, decide, cancel }) => {
+    const follower = { reached, session, input, terminal, leaving: undefined };
+    return await followRun(follower, ({ view, decide, cancel }) => {
       const question = {
         text,
         requestId: `invoke:${randomUUID()}`,

@@ -37,7 +37,9 @@ export const talking: readonly CommandSpec[] = [
     details: [
       "Without an id it lists what waits for a person. With one it allows that, or refuses it with --deny, and shows " +
         "how the run goes on. Uses the host that runs for this folder; where none answers, it opens the store itself " +
-        "and stays until the run is done.",
+        "and stays until the run is done. Ctrl-C ends the looking on (130) and stops nothing: `lichen cancel` does that.",
+      "A question takes the label of an option, its number or your own words: with --message, or where several are asked " +
+        "with an --answer for each. At a terminal they are asked here, one after the other, where neither is given.",
       "What waits in the sessions of this computer's machine (`lichen up`) is listed and answered too. Where a coding agent " +
         "suggests what may be allowed from now on, its rule and where it holds are shown.",
     ],
@@ -63,7 +65,12 @@ export const talking: readonly CommandSpec[] = [
       {
         name: "message",
         value: "text",
-        summary: "what the agent is told with it; the answer, where it asks a question",
+        summary: "what the agent is told with it; the answer, where it asks one question",
+      },
+      {
+        name: "answer",
+        value: "which=answer",
+        summary: "an answer to the question of that number, header or text; given once for each",
       },
       state,
       on,
@@ -73,6 +80,7 @@ export const talking: readonly CommandSpec[] = [
       "lichen approve",
       "lichen approve apr_3wklk58v8jrz_13",
       'lichen approve apr_3wklk58v8jrz_13 --deny --message "not today"',
+      "lichen approve apr_3wklk58v8jrz_13 --answer 1=Blue --answer 2=S",
     ],
     load: () => import("../command/approve.ts"),
   },
