@@ -1,6 +1,8 @@
 import { nodePlatform } from "@lichen/runtime/node";
 import { type Stream, Streams } from "@lichen/server/door";
+import type { Json } from "@lichen/wire";
 import { expect, test } from "vitest";
+import type { LineReading } from "../src/index.ts";
 import { Feed } from "../src/events/feed.ts";
 import { Rig } from "./rig.ts";
 import { line, scriptedHarness } from "./scripted.ts";
@@ -12,9 +14,11 @@ const toolResult = {
 };
 
 /** A session with one event of several megabytes, and a stream of its events that is read as the test says. */
-async function openLong() {
+async function openLong(lines: LineReading = {}) {
   const rig = await Rig.open({
-    harnesses: [scriptedHarness({ script: [{ append: [line(toolResult)] }, { say: "ok" }] })],
+    harnesses: [
+      scriptedHarness({ lines, script: [{ append: [line(toolResult)] }, { say: "ok" }] }),
+    ],
   });
   await rig.make("a");
   await rig.send("a", "go");
@@ -60,29 +64,39 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => void setImmediate(resolve));
 }
 
-test("[MA40] a long event waits for its reader, and no heartbeat comes between its pieces", async () => {
-  await using it = await openLong();
-  await turns();
-  expect(it.written()).toBeGreaterThan(0);
-  expect(it.written()).toBeLessThan(1_048_576);
-  let text = "";
-  const decoder = new TextDecoder();
-  while (!text.endsWith("\n\n")) {
-    const { value } = await it.reader.read();
-    text += decoder.decode(value, { stream: true });
-    if (!text.endsWith("\n\n")) {
-      await turns();
-      it.beat();
+test.each([
+  ["as it is", {}, toolResult],
+  [
+    "that is translated",
+    { toClaudeLine: (value: Json) => ({ type: "translated", value }) },
+    { type: "translated", value: toolResult },
+  ],
+])(
+  "[MA40] a long event %s waits for its reader, and no heartbeat comes between its pieces",
+  async (_which, lines, data) => {
+    await using it = await openLong(lines);
+    await turns();
+    expect(it.written()).toBeGreaterThan(0);
+    expect(it.written()).toBeLessThan(1_048_576);
+    let text = "";
+    const decoder = new TextDecoder();
+    while (!text.endsWith("\n\n")) {
+      const { value } = await it.reader.read();
+      text += decoder.decode(value, { stream: true });
+      if (!text.endsWith("\n\n")) {
+        await turns();
+        it.beat();
+      }
     }
-  }
-  expect(text.slice(0, 6)).toBe("id: 2\n");
-  expect(JSON.parse(text.slice(text.indexOf("data: ") + 6))).toMatchObject({
-    seq: 2,
-    data: toolResult,
-  });
-  it.beat();
-  expect(decoder.decode((await it.reader.read()).value)).toBe(": ping\n\n");
-});
+    expect(text.slice(0, 6)).toBe("id: 2\n");
+    expect(JSON.parse(text.slice(text.indexOf("data: ") + 6))).toMatchObject({
+      seq: 2,
+      data,
+    });
+    it.beat();
+    expect(decoder.decode((await it.reader.read()).value)).toBe(": ping\n\n");
+  },
+);
 
 test("[MA40] a stream that ends in the middle of an event says no word that would end the event too", async () => {
   await using it = await openLong();
