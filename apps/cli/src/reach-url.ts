@@ -117,7 +117,7 @@ function refused(refusal: Refusal, base: string): Fault {
         `What answers at ${base} does not prove that this address is the host's own, so the token was not sent: somebody ` +
           "in between could take it. Use the address that `lichen info` names there. If a tunnel or proxy of yours leads " +
           "from here to the host, let it listen on the host's own port, as with `ssh -L 7387:127.0.0.1:7387`, or add " +
-          `"${host}" to \`allowedHosts\` in the host's lichen.config.ts and start it again; a proxy has to pass on \`Host\`. ` +
+          `"${host}" to \`allowedHosts\` in the host's lichen.config.ts, or start it with \`--allow-host ${host}\`; a proxy has to pass on \`Host\`. ` +
           "A host of an older version cannot prove it: bring it up to date.",
       );
     }

@@ -6,6 +6,7 @@ import { type Host, listenHost, type Listening, onStopSignal } from "@lichen/ser
 import type { Input } from "./command.ts";
 import { describeError } from "./fault-text.ts";
 import { describeModel, describeSandbox } from "./folder-told.ts";
+import { listeningOptions, tellReach } from "./listening-options.ts";
 import type { Log } from "./log.ts";
 import { modelNamed } from "./model-name.ts";
 import { openOwnHost } from "./own-host.ts";
@@ -57,7 +58,14 @@ export async function serve(
   }
   const stopServing = options.whileServing?.(host, problems);
   model ??= await host.models.whichModel();
-  await welcome(host, listening, model, log);
+  tellReach(
+    {
+      ...{ who: host.agent.name, listening, options: listeningOptions(input, host.config) },
+      admitted: "Who shows its token is let in.",
+    },
+    log,
+  );
+  await welcome(host, model, log);
   problems.tell(host.diagnostics);
   log(
     "info",
@@ -72,40 +80,20 @@ export async function serve(
   return 0;
 }
 
-async function listen(input: Input, host: Host, log: Log): Promise<Listening> {
-  const { config } = host;
-  const port = input.value("port") ?? config.http?.port;
-  const bind = input.value("bind") ?? config.http?.host;
-  const listening = await listenHost({
+function listen(input: Input, host: Host, log: Log): Promise<Listening> {
+  return listenHost({
     owner: host.owner,
     stateDir: host.stateDir,
     platform: host.platform,
     log: ({ id, error, method, path }) => {
       log("error", `${id} in ${method} ${path}: ${describeError(error)}`);
     },
-    ...(port === undefined ? {} : { port: Number(port) }),
-    ...(bind === undefined ? {} : { bind: bind === "localhost" ? "127.0.0.1" : bind }),
-    ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
-    ...(config.allowedHosts === undefined ? {} : { allowedHosts: config.allowedHosts }),
+    ...listeningOptions(input, host.config),
     close: (options) => host.close(options),
   });
-  const { taken } = listening;
-  if (taken !== undefined) {
-    log(
-      "warn",
-      `port ${taken.port} is taken by ${taken.holder ?? "another program"}; a free one is used`,
-    );
-  }
-  return listening;
 }
 
-async function welcome(
-  host: Host,
-  listening: Listening,
-  model: ModelChoice,
-  log: Log,
-): Promise<void> {
-  log("info", `${host.agent.name} listens on ${listening.url}`);
+async function welcome(host: Host, model: ModelChoice, log: Log): Promise<void> {
   log("info", `model: ${describeModel(model)}`);
   if (model.state === "missing") log("warn", model.why);
   log("info", `sandbox: ${await describeSandbox(host)}`);

@@ -106,8 +106,9 @@ function show(offer: PairOffer, input: Input, terminal: Terminal): void {
   );
   if (/^(127\.|localhost$|\[::1\]$)/.test(address.hostname))
     terminal.say(
-      `The machine listens on this computer alone, so that no other device reaches ${address.host}. ` +
-        `Start it where your devices reach it, such as \`${commandName()} up --bind <an address of your network>\`, or name what stands in front of it.`,
+      `No other device reaches ${address.host}: the machine listens on this computer alone. ` +
+        `Start it where your devices reach it, \`${commandName()} up --bind <an address of your network>\`, or with the address of what ` +
+        `stands in front of it, \`${commandName()} up --public-url <https://…>\`.`,
     );
 }
 

@@ -5,6 +5,7 @@ import { onStopSignal } from "@lichen/server/node";
 import type { Input } from "../command.ts";
 import { describeModel, describeSandbox } from "../folder-told.ts";
 import { Environments } from "../environment.ts";
+import { listeningOptions, tellReach } from "../listening-options.ts";
 import { type Log, openLog } from "../log.ts";
 import { chooseFolders, type Chosen } from "../machine/chosen-folders.ts";
 import { machineDirOf } from "../machine/machine-dir.ts";
@@ -31,18 +32,23 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
     left: (fault) => log("error", describeStray(fault)),
     broken: (error) => end(log, "this is a bug of Lichen, please report it", error),
   });
-  const port = input.value("port");
-  const bind = input.value("bind");
+  const options = listeningOptions(input);
   const up = await openUp({
     stateDir,
     ...{ log, chosen, environments },
     around: (engine) => strays.around(engine),
-    ...(port === undefined ? {} : { port: Number(port) }),
-    ...(bind === undefined ? {} : { bind: bind === "localhost" ? "127.0.0.1" : bind }),
+    listening: options,
   });
   const { listening } = up;
   if (input.flag("json"))
     terminal.answer(`${JSON.stringify({ url: listening.url, token: listening.token })}\n`);
+  tellReach(
+    {
+      ...{ who: "this machine", listening, options, inMeshes: up.inMeshes },
+      admitted: "Its token and the keys of devices that you paired are let in, and nobody else.",
+    },
+    log,
+  );
   await welcome(up, chosen, input, log);
   // A host may never end by itself, so the cache is written now.
   flushCompileCache();
@@ -54,14 +60,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
 }
 
 async function welcome(up: Up, chosen: Chosen, input: Input, log: Log): Promise<void> {
-  const { machine, folders, wall, listening } = up;
-  const { taken, url } = listening;
-  if (taken !== undefined)
-    log(
-      "warn",
-      `port ${taken.port} is taken by ${taken.holder ?? "another program"}; a free one is used`,
-    );
-  log("info", `this machine listens on ${url}`);
+  const { machine, folders, wall } = up;
   const look = machine.harnesses.look().filter(({ harness }) => !harness.takesCommand);
   const found = look.filter(({ found: { missing } }) => missing === undefined);
   for (const { harness } of found) log("info", `found: ${harness.title}`);

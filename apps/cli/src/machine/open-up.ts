@@ -29,6 +29,7 @@ import {
 import { Fault } from "@lichen/wire";
 import type { Environments } from "../environment.ts";
 import { describeError } from "../fault-text.ts";
+import type { ListeningOptions } from "../listening-options.ts";
 import type { Log } from "../log.ts";
 import { damageOf, end } from "../own-host.ts";
 import type { Chosen } from "./chosen-folders.ts";
@@ -38,8 +39,7 @@ import { type ReadFolder, readFolders, type ServedFolder, serveFolders } from ".
 export interface UpOptions {
   readonly stateDir: string;
   readonly log: Log;
-  readonly port?: number;
-  readonly bind?: string;
+  readonly listening: ListeningOptions;
   /** The agents of folders that it serves too. */
   readonly chosen: Chosen;
   readonly environments: Environments;
@@ -51,6 +51,8 @@ export interface Up {
   readonly folders: readonly ServedFolder[];
   readonly wall: MachineWall;
   readonly listening: Listening;
+  /** The addresses in meshes at which it listens too. */
+  readonly inMeshes: readonly string[];
   /** What is not as it should be with its meshes, as sentences. */
   readonly problems: readonly string[];
 }
@@ -105,7 +107,6 @@ export async function openUp(options: UpOptions): Promise<Up> {
     throw (isHeld(error) && (await holderOf(stateDir, error))) || error;
   }
   try {
-    const { port, bind } = options;
     const folders = await serveFolders(found, machine.owner);
     keepFolders(stateDir, chosen.kept);
     const listening = await listenMachine({
@@ -113,11 +114,10 @@ export async function openUp(options: UpOptions): Promise<Up> {
       access,
       log: ({ id, error, method, path }) =>
         log("error", `${id} in ${method} ${path}: ${describeError(error)}`),
-      ...(port === undefined ? {} : { port }),
-      ...(bind === undefined ? {} : { bind }),
+      ...options.listening,
     });
     const problems = hasMeshes(stateDir) ? access.problems() : [];
-    return { machine, folders, wall, listening, problems };
+    return { machine, folders, wall, listening, problems, inMeshes: access.urls() };
   } catch (error) {
     await closeAll(machine, found, { patienceMs: 0 });
     await access.close();

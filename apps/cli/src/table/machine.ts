@@ -16,7 +16,7 @@ const name: ArgumentSpec = {
   offers: "machine-session",
 };
 const address = listening
-  .filter((option) => option.name === "port" || option.name === "bind")
+  .filter(({ name: option }) => ["port", "bind", "public-url", "allow-host"].includes(option))
   .map((option) => ({ ...option, summary: option.summary.replace("the config's, else ", "") }));
 const folders: ArgumentSpec = {
   name: "folder",
@@ -35,6 +35,8 @@ export const machine: readonly CommandSpec[] = [
       "Opens the machine's state, goes on with what an earlier process left, and listens. Each session of a coding agent " +
         "is made with `lichen new`; its process begins with the first message. SIGTERM and Ctrl-C stop it: what still " +
         "ran goes on at the next start. `lichen service install` starts it with the computer.",
+      "It listens on this computer alone unless --bind names an address of a network (0.0.0.0 is all of them). What stands " +
+        "in front of it (a proxy with TLS, a tunnel) is named with --public-url, which `lichen pair` then shows to devices.",
       "Agent folders that are named are served beside them, as `lichen start` does one, in the same store and under the " +
         "same token, and again at every later start, until --without lets one go: its conversations stay, and are there " +
         "again when its folder is named again.",
@@ -50,7 +52,12 @@ export const machine: readonly CommandSpec[] = [
       state,
       { name: "json", summary: 'print {"url","token"} as the first line once it listens' },
     ],
-    examples: ["lichen up", "lichen up ~/agents/hello", "lichen up --port 0 --json"],
+    examples: [
+      "lichen up",
+      "lichen up ~/agents/hello",
+      "lichen up --bind 192.168.1.5",
+      "lichen up --public-url https://lichen.example",
+    ],
     load: () => import("../command/up.ts"),
   },
   {

@@ -50,6 +50,28 @@ export const listening: readonly OptionSpec[] = [
         ? undefined
         : `takes an IP address or localhost, not "${value}"`,
   },
+  {
+    name: "public-url",
+    value: "url",
+    summary: "the address at which others reach it, where something stands in front",
+    refuse: (value) => {
+      const { protocol, username = "", password = "" } = URL.parse(value) ?? {};
+      const isWeb = protocol === "http:" || protocol === "https:";
+      return isWeb && username === "" && password === ""
+        ? undefined
+        : `takes an http or https address, not "${value}"`;
+    },
+  },
+  {
+    name: "allow-host",
+    value: "name",
+    summary:
+      "a further name under which requests may come, `name` or `name:port`; may be given often",
+    refuse: (value) =>
+      !/[\s/@?#]/.test(value) && URL.parse(`http://${value}`)
+        ? undefined
+        : `takes a host's name, such as box.example or box.example:8443, not "${value}"`,
+  },
   state,
   model,
   { name: "json", summary: 'print {"url","token"} as the first line once it listens' },

@@ -1,7 +1,7 @@
 // A machine that listens: its door on a port of loopback, on its addresses in meshes, and on its agents' sockets.
 
 import { type BugLog, type Mount } from "@lichen/server/door";
-import { defaultPort, type Listening, listenHost } from "@lichen/server/node";
+import { defaultPort, type Listening, listenHost, urlsBeyond } from "@lichen/server/node";
 import type { Machine } from "../open-machine.ts";
 import type { Access } from "./access.ts";
 
@@ -49,7 +49,8 @@ export async function listenMachine(options: ListenMachineOptions): Promise<List
   try {
     await access.begin({
       fetch: host.door.app.fetch,
-      url: host.url,
+      // Devices are elsewhere: bound to every address, the machine is shown to them at one that is no loopback.
+      url: urlsBeyond(host.boundTo)[0] ?? host.url,
       // A machine that had to take another port is still where its peers look for it in its meshes.
       port: port === 0 ? Number(new URL(host.url).port) : port,
       publicUrl,

@@ -19,7 +19,8 @@ export function createGuard(names: Pick<Names, "admits">): Guard {
     if (host === undefined || !(isLocal || names.admits(host)) || !isAddressedTo(url, host))
       throw new Fault(
         "denied",
-        "The request's Host is none that this host listens as: add it to `allowedHosts` or `publicUrl`.",
+        "The request's Host is none that this host listens as. What stands in front of it is named with --public-url or " +
+          "--allow-host where it is started, or with `publicUrl` or `allowedHosts` in its config.",
       );
     const origin = headers.get("origin");
     if (origin !== null && !isSameOrigin(origin, host))

@@ -37,6 +37,7 @@ export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
 export { openStore, type OpenStore, type StoreOptions } from "./open-store.ts";
 export { openPrivateDb, type PrivateDb } from "./private-db.ts";
 export { portHolder } from "./port-holder.ts";
+export { urlsBeyond } from "./reached-at.ts";
 export { createDoorServer, defaultPort, type DoorFetch, type Served, serveHost } from "./serve.ts";
 export { writePrivately } from "./private-file.ts";
 export { credentialsPath, hostsDir, liesIn, makeStateDir, realPlace } from "./state-dir.ts";

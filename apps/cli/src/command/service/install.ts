@@ -9,10 +9,10 @@ import { commandName } from "../../typed.ts";
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const service = serviceHere();
-  const args = ["state", "port", "bind"].flatMap((name) => {
-    const value = input.value(name);
-    if (value === undefined) return [];
-    return [`--${name}`, name === "state" ? resolve(value) : value];
+  const args = ["state", "port", "bind", "public-url", "allow-host"].flatMap((name) => {
+    const last = input.value(name);
+    const values = name === "allow-host" ? input.values(name) : last === undefined ? [] : [last];
+    return values.flatMap((value) => [`--${name}`, name === "state" ? resolve(value) : value]);
   });
   // What is refused here would be refused at every start.
   const folders = input
