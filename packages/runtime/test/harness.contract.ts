@@ -1,6 +1,6 @@
 // What the log keeps of a coding agent: its state, its lines, and the numbers of the machine API's events.
 
-import { machineEvents } from "@lichen/wire";
+import { isMachineEvent } from "@lichen/wire";
 import { expect } from "vitest";
 import type { Engine, EngineHost, Frame, HarnessDraft, Run, Session } from "../src/index.ts";
 import { scriptedEngine } from "../src/testing/index.ts";
@@ -37,19 +37,18 @@ export function harnessed(inner: Engine = scriptedEngine()) {
   return { engine, house: () => houses.at(-1)! };
 }
 
-async function numberedSession(life: Life): Promise<Session> {
+export async function numberedSession(life: Life): Promise<Session> {
   await life.agent.create({ requestId: "made", session: "s", events: true });
   return life.session();
 }
 
 /** The numbers that the log itself gives: its events, counted. */
-async function countedOf(session: Session): Promise<{ n: number; seq: number }[]> {
-  const kinds: ReadonlySet<string> = machineEvents;
-  const events = (await entriesOf(session)).filter((entry) => kinds.has(entry.kind));
+export async function countedOf(session: Session): Promise<{ n: number; seq: number }[]> {
+  const events = (await entriesOf(session)).filter(isMachineEvent);
   return events.map(({ seq }, at) => ({ n: at + 1, seq }));
 }
 
-async function shownOf(session: Session): Promise<{ n: number; seq: number }[]> {
+export async function shownOf(session: Session): Promise<{ n: number; seq: number }[]> {
   const shown: { n: number; seq: number }[] = [];
   for (;;) {
     const page = await session.events({ after: shown.at(-1)?.n ?? 0, limit: 3 });

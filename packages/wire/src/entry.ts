@@ -96,6 +96,11 @@ export const entryData = {
     retryable: z.literal(true).optional(),
     /** What the command was when it ended: waiting, running, or part of another command's run. */
     was: z.enum(["pending", "running", "joined"]),
+    /**
+     * Of a machine's session: no line of its agent says that it ended so, which makes this the event that does. With the
+     * message where it never came to the agent.
+     */
+    untold: z.object({ message: Text.optional() }).optional(),
     /** A cancelled command's terminal carries the cancellation's metadata. */
     meta: JsonObject.optional(),
   }),
@@ -176,8 +181,13 @@ export const entryData = {
     /** Denied, and its run cancelled with it. */
     interrupt: z.boolean().optional(),
   }),
-  "approval.withdrawn": z.object({ approvalId: z.string(), reason: z.string() }),
-  "approval.expired": z.object({ approvalId: z.string() }),
+  /** `prompt` as in what was asked, where that waits for nobody from here on. */
+  "approval.withdrawn": z.object({
+    approvalId: z.string(),
+    prompt: z.string().optional(),
+    reason: z.string(),
+  }),
+  "approval.expired": z.object({ approvalId: z.string(), prompt: z.string().optional() }),
   /** What stood before `firstKept` on this branch is replaced by `summary` for the model. */
   compaction: z.object({
     summary: Text,
@@ -190,7 +200,8 @@ export const entryData = {
   "conversation.started": z.object({}),
   "session.changed": z.object({
     title: z.string().optional(),
-    model: z.string().optional(),
+    /** null: the engine's own from here on. */
+    model: z.string().nullable().optional(),
     reasoning: Reasoning.optional(),
     leaf: z.string().optional(),
     /** Names of deferred tools that this conversation has activated, all of them. */
@@ -201,7 +212,12 @@ export const entryData = {
   /** A line of a coding agent, as received. Partial lines are not stored. */
   "harness.line": z.object({ harness: z.string(), line: Json }),
   /** The coding agent's own conversation, known from here on: its id, and its transcript where one is named by a file. */
-  "harness.conversation": z.object({ conversation: z.string(), file: z.string().optional() }),
+  "harness.conversation": z.object({
+    conversation: z.string(),
+    file: z.string().optional(),
+    /** The model that it had of its own, where it was set to another. */
+    ownModel: z.string().optional(),
+  }),
   /**
    * A process group was made for a coding agent that has not begun yet: it begins after this is durable. `startedAt` and
    * `boot` tell it from a later one of the same number.
@@ -224,8 +240,8 @@ export const entryData = {
 export type Kind = keyof typeof entryData;
 export type EntryData = { [K in Kind]: z.infer<(typeof entryData)[K]> };
 
-/** The kinds that are events of the machine API, numbered among themselves in a session of a coding agent. */
-export const machineEvents: ReadonlySet<Kind> = new Set([
+/** The kinds that are always events of the machine API. */
+const machineEvents: ReadonlySet<string> = new Set<Kind>([
   "harness.line",
   "message.user",
   "approval.answered",
@@ -235,6 +251,19 @@ export const machineEvents: ReadonlySet<Kind> = new Set([
   "setting",
   "renamed",
 ]);
+
+/**
+ * Whether an entry is an event of the machine API: those are numbered among themselves in a session of a coding agent. Of
+ * a settlement, and of a prompt that nobody answered, that hangs on what they say: in logs from before they say it they
+ * have no numbers.
+ */
+export function isMachineEvent(recorded: Pick<Entry, "kind" | "data">): boolean {
+  const { kind, data } = recorded;
+  if (kind === "run.settled") return data["untold"] !== undefined;
+  if (kind === "approval.withdrawn" || kind === "approval.expired")
+    return data["prompt"] !== undefined;
+  return machineEvents.has(kind);
+}
 
 const shape = {
   seq: z.int().positive(),

@@ -4,7 +4,7 @@
 // client to follow a stream. Pure; an entry of an unknown kind only moves the head.
 
 import { addUsage, type BlobRef, type Text } from "./content.ts";
-import { type Entry, type EntryOf, known, machineEvents } from "./entry.ts";
+import { type Entry, type EntryOf, isMachineEvent, known } from "./entry.ts";
 import { utf8Bytes } from "./id.ts";
 import type { Approval, Baseline, Partial, PendingCommand, SessionInfo } from "./session.ts";
 
@@ -69,7 +69,8 @@ export function projectSession(before: SessionInfo, recorded: Entry): SessionInf
     case "session.changed": {
       const { title, model, reasoning, capabilities, leaf } = entry.data;
       if (title !== undefined) info.title = title;
-      if (model !== undefined) info.model = model;
+      if (model === null) delete info.model;
+      else if (model !== undefined) info.model = model;
       if (reasoning !== undefined) info.reasoning = reasoning;
       if (capabilities !== undefined) info.capabilities = capabilities;
       if (leaf !== undefined) info.leaf = leaf;
@@ -91,7 +92,7 @@ export function projectSession(before: SessionInfo, recorded: Entry): SessionInf
     case "renamed":
       break;
   }
-  if (info.events !== undefined && machineEvents.has(entry.kind)) info.events++;
+  if (info.events !== undefined && isMachineEvent(recorded)) info.events++;
   info.state = stateOf(info);
   return info;
 }

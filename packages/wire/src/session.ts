@@ -45,6 +45,12 @@ export const SessionSettings = z.object({
 });
 export type SessionSettings = z.infer<typeof SessionSettings>;
 
+/** What a caller may change of one: a model of null is the engine's own. */
+export const SessionChanges = SessionSettings.extend({
+  model: SessionSettings.shape.model.unwrap().nullable().optional(),
+});
+export type SessionChanges = z.infer<typeof SessionChanges>;
+
 export const Approval = z.object({
   approvalId: z.string(),
   commandId: z.string(),

@@ -173,13 +173,17 @@ export class Asks {
    * The run ends, and what it asked nobody has decided is still waited for: a sub-agent in the background asks whenever
    * it does. Answers that, for the run that comes next.
    */
-  async leave(reason: string): Promise<readonly PermissionRequest[]> {
+  async leave(
+    reason: string,
+    how: { readonly isAskedAgain: boolean },
+  ): Promise<readonly PermissionRequest[]> {
     const left: PermissionRequest[] = [];
     await Promise.all(
       [...this.#open.values()].map(async (open) => {
         open.undecided = () => left.push(open.request);
         // A run that was stopped withdraws by its settlement; so does one whose log does not take this.
-        if (!this.#run.signal.aborted && (await this.#withdraw(open, reason))) await open.over;
+        if (!this.#run.signal.aborted && (await this.#withdraw(open, reason, how)))
+          await open.over;
         if (!this.#open.has(open.request.id)) return;
         this.#forget(open);
         left.push(open.request);
@@ -203,9 +207,13 @@ export class Asks {
     void this.#withdraw(open, reason);
   }
 
-  async #withdraw({ key }: Open, reason: string): Promise<boolean> {
+  async #withdraw(
+    { key }: Open,
+    reason: string,
+    how?: { readonly isAskedAgain: boolean },
+  ): Promise<boolean> {
     try {
-      await this.#run.withdrawQuestion(key, reason);
+      await this.#run.withdrawQuestion(key, reason, how);
       return true;
     } catch (error) {
       if (!this.#run.signal.aborted) this.#it.report(error);

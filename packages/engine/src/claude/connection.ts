@@ -129,6 +129,7 @@ export class ClaudeConnection implements Connection {
     const { process } = this.supervisor;
     const left = await turn.asks.leave(
       process ? "its turn is over: it is asked again" : "the process that asked has ended",
+      { isAskedAgain: process !== undefined },
     );
     return process && process === this.supervisor.process ? left : [];
   }

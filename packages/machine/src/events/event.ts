@@ -8,9 +8,11 @@ import {
   type Json,
   type JsonObject,
   known,
+  type Terminal,
   type Text,
 } from "@lichen/wire";
 import type { LineReading } from "../harnesses/harness.ts";
+import { resultLine } from "../harnesses/stream-json.ts";
 
 /** An event as clients get it. `data` may still hold references to what was put aside. */
 export interface MachineEvent {
@@ -67,6 +69,10 @@ function content(recorded: Entry, { toClaudeLine, outsideOf, answeredIn }: LineR
   if (entry?.kind === "message.user")
     return { kind: "message", data: messageOf(recorded, entry.data.text) };
   if (entry?.kind === "approval.answered") return { kind: "answer", data: answerOf(entry.data) };
+  if (entry?.kind === "approval.withdrawn") return { kind: "claude", data: withdrawn(entry.data) };
+  if (entry?.kind === "approval.expired") return { kind: "answer", data: expired(entry.data) };
+  if (entry?.kind === "run.settled" && entry.data.untold)
+    return ended(recorded, entry.data, entry.data.untold);
   if (entry?.kind === "harness.stopped")
     return { kind: "stopped", data: { reason: entry.data.reason } };
   if (entry?.kind === "harness.restarted") return { kind: "restarted", data: {} };
@@ -88,6 +94,37 @@ function answerOf(answer: EntryData["approval.answered"]): JsonObject {
     ...(interrupt ? { interrupt } : {}),
   };
 }
+
+/** As Claude Code itself says that a prompt waits for nobody any more. */
+function withdrawn(it: EntryData["approval.withdrawn"]): JsonObject {
+  const { approvalId, prompt, reason } = it;
+  return { type: "control_cancel_request", request_id: prompt ?? approvalId, reason };
+}
+
+/** Whom nobody answered in time was denied. */
+function expired({ approvalId, prompt }: EntryData["approval.expired"]): JsonObject {
+  return { prompt: prompt ?? approvalId, allow: false, message: "Nobody answered in time." };
+}
+
+/** An end that the harness did not tell: of a turn its result, of a message that never came to it the message itself. */
+function ended(
+  recorded: Entry,
+  { terminal, diagnostic }: EntryData["run.settled"],
+  { message }: NonNullable<EntryData["run.settled"]["untold"]>,
+): Content {
+  const why = diagnostic ?? words[terminal];
+  if (message !== undefined)
+    return { kind: "message", data: { ...messageOf(recorded, message), error: why } };
+  return { kind: "claude", data: resultLine(false, { terminal, result: why, errors: [why] }) };
+}
+
+const words: Readonly<Record<Terminal, string>> = {
+  completed: "It ended.",
+  failed: "It failed.",
+  cancelled: "It was stopped.",
+  interrupted: "It was interrupted.",
+  outcome_unknown: "It was interrupted, and what it did is unknown.",
+};
 
 /** What nobody sent under a request id was said inside the harness. */
 function messageOf({ requestId }: Entry, text: Text): JsonObject {

@@ -32,6 +32,19 @@ export function factsOf(line: Json): LineFacts {
   return nothing;
 }
 
+/** How a line says that a turn ended; undefined for one that says nothing of it. */
+export function endingOf(line: Json): "good" | "bad" | undefined {
+  const { type, subtype, is_error: isError } = objectIn(line);
+  if (type !== "result") return undefined;
+  return isError === true || (subtype !== undefined && subtype !== "success") ? "bad" : "good";
+}
+
+/** Whether somebody says or does something in the line: a turn goes on. */
+export function isOfTurn(line: Json): boolean {
+  const { type } = objectIn(line);
+  return type === "assistant" || type === "user";
+}
+
 function ofMessage(value: Json | undefined): LineFacts {
   const message = objectIn(value);
   const content = message["content"];

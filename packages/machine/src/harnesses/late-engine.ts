@@ -15,7 +15,8 @@ import type {
   Run,
   Work,
 } from "@lichen/runtime";
-import { Fault, type Reasoning } from "@lichen/wire";
+import { Fault, type Json, type Reasoning } from "@lichen/wire";
+import { endingOf, isOfTurn } from "../events/lines.ts";
 import { isDirectory } from "../sessions/session-name.ts";
 import { harnessEnvironment } from "./environment.ts";
 import type { Found, Harness, Places } from "./harness.ts";
@@ -31,6 +32,9 @@ export interface LateEngineOptions extends Omit<HarnessOptions, "command" | "env
   /** The agent's id: what its processes are told to be. */
   readonly id: string;
 }
+
+/** What a harness says after the end of a turn is short. */
+const lastLines = 20;
 
 type Program = Pick<HarnessOptions, "command" | "env">;
 
@@ -151,6 +155,11 @@ export class LateEngine implements HarnessEngine {
     return this.#engine;
   }
 
+  /** A line as clients read it. */
+  read(line: Json): Json {
+    return this.#options.harness.toClaudeLine?.(line) ?? line;
+  }
+
   standing(): HarnessStanding {
     return this.#engine?.standing() ?? { isRunning: false };
   }
@@ -220,7 +229,21 @@ class LateConnection implements Connection {
       return { terminal: terminalOf(work, run), diagnostic: error.message };
     }
     const inner = this.#inner;
-    return this.#engine.running(engine, () => inner.run(work, run));
+    const result = await this.#engine.running(engine, () => inner.run(work, run));
+    return { ...result, isTold: this.#isTold(result, run) };
+  }
+
+  /** Whether the harness's own last word is the end of a turn, and one that fits. */
+  #isTold({ terminal, entries = [] }: Result, run: Run): boolean {
+    if (terminal === "completed") return true;
+    const last = entries.flatMap((it) => (it.kind === "harness.line" ? [it.data.line] : []));
+    for (const line of [...run.lines(lastLines), ...last].toReversed()) {
+      const read = this.#engine.read(line);
+      if (isOfTurn(read)) return false;
+      const ending = endingOf(read);
+      if (ending) return ending === "bad";
+    }
+    return false;
   }
 
   async close(): Promise<void> {

@@ -58,7 +58,11 @@ export interface EngineHost {
 /** What is known of a session's coding agent: derived from its log, the same after a restart. */
 export interface HarnessState {
   /** Of the conversation that the session is in: none before the harness named it, and none after `conversation.started`. */
-  readonly conversation?: { readonly id: string; readonly file?: string };
+  readonly conversation?: {
+    readonly id: string;
+    readonly file?: string;
+    readonly ownModel?: string;
+  };
   /** The process group that was recorded last and not said to be gone. */
   readonly process?: EntryData["harness.process"];
 }
@@ -126,6 +130,8 @@ export interface Result {
   readonly diagnostic?: string;
   /** Of a failure: by what may pass, so that the same prompt may well succeed later. */
   readonly retryable?: boolean;
+  /** The agent's own line says to clients of the machine API how it ended: its settlement need not. */
+  readonly isTold?: boolean;
   /** Written in the transaction of the settlement: a last message costs no commit of its own. */
   readonly entries?: readonly Draft[];
 }
@@ -241,8 +247,11 @@ export interface Run extends EngineSession {
    * what that kept. `newest`: no more than so many of its newest entries, which is fast on any branch.
    */
   transcript(newest?: number): TranscriptEntry[];
-  /** The lines of a coding agent that this run has recorded, whole, oldest first: what a driver goes on from after a crash. */
-  lines(): Json[];
+  /**
+   * The lines of a coding agent that this run has recorded, whole, oldest first: what a driver goes on from after a crash.
+   * `newest`: no more than so many of the newest.
+   */
+  lines(newest?: number): Json[];
   /** The bytes of an image or text blob of this session. */
   blob(sha256: string): Uint8Array | undefined;
   /** Writes entries in one transaction; settles when they are durable. Entries come back in order. */
@@ -269,8 +278,11 @@ export interface Run extends EngineSession {
   program(call: { readonly assistant: string; readonly index: number }): Promise<Program>;
   /** Asks a person and waits, across restarts. */
   ask(question: Question): Promise<Answer>;
-  /** The person is no longer needed: the harness answered by itself or died. */
-  withdrawQuestion(key: string, reason: string): Promise<void>;
+  /**
+   * The person is no longer needed: the harness answered by itself or died. `isAskedAgain`: another run asks the same, so
+   * that to people it goes on.
+   */
+  withdrawQuestion(key: string, reason: string, how?: { isAskedAgain?: boolean }): Promise<void>;
   /** The same of all questions under keys that begin so, also those of an earlier process. */
   withdrawQuestions(prefix: string, reason: string): Promise<void>;
   /** Takes the steers and lines that arrived, at a safe point: each becomes a message of this run. Empty without I/O when there are none. */

@@ -6,16 +6,18 @@ import type { Sql } from "../store/sql.ts";
 import { readBlob } from "./blob.ts";
 import { restore } from "./spill.ts";
 
-/** Oldest first. */
-export function harnessLines(sql: Sql, cid: number): Json[] {
+/** Oldest first; all of them, or so many of the newest. */
+export function harnessLines(sql: Sql, cid: number, newest?: number): Json[] {
   return sql
     .all<{ data: string }>(
       `select data from entry where eid > ? and eid <= ? and kind = 'harness.line' and command = ?
-       order by eid`,
+       order by eid desc limit ?`,
       cid,
       eidRange(sidOf(cid)).last,
       seqOf(cid),
+      newest ?? -1,
     )
+    .toReversed()
     .map(({ data }) => {
       const whole = restore(JSON.parse(data) as JsonObject, (sha256) => readBlob(sql, sha256));
       return whole["line"] ?? null;

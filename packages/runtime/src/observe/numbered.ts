@@ -2,7 +2,7 @@
 //
 //   RH2  An event's number is how many events the log has up to it.
 
-import { type Entry, known, machineEvents, type SessionInfo } from "@lichen/wire";
+import { type Entry, isMachineEvent, type SessionInfo } from "@lichen/wire";
 import type { Numbered } from "./watcher.ts";
 
 /** The newest entries of a session, each with its number; `info` is the session after the last of them. */
@@ -11,16 +11,11 @@ export function numbered(
   entries: readonly Entry[],
 ): Numbered[] {
   if (events === undefined) return entries.map((data) => ({ data }));
-  return numberedFrom(events - entries.filter(isEvent).length, entries);
+  return numberedFrom(events - entries.filter(isMachineEvent).length, entries);
 }
 
 /** Entries that follow each other, where `before` events stand before the first of them. */
 export function numberedFrom(before: number, entries: readonly Entry[]): Numbered[] {
   let n = before;
-  return entries.map((data) => (isEvent(data) ? { data, n: ++n } : { data }));
-}
-
-function isEvent(entry: Entry): boolean {
-  const kind = known(entry)?.kind;
-  return kind !== undefined && machineEvents.has(kind);
+  return entries.map((data) => (isMachineEvent(data) ? { data, n: ++n } : { data }));
 }

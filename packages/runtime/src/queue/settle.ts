@@ -12,6 +12,7 @@ import {
   type JsonObject,
   noUsage,
   type Terminal,
+  type Text,
   textOf,
 } from "@lichen/wire";
 import type { Result } from "../engine/port.ts";
@@ -19,12 +20,12 @@ import { readBlob } from "../log/blob.ts";
 import { type EntryRow, entryRow, metaOf } from "../log/entry-log.ts";
 import type { SessionWriter } from "../log/session-row.ts";
 import { restore } from "../log/spill.ts";
-import { decideApproval, pendingApprovals } from "../run/approval-table.ts";
+import { pendingApprovals, writeWithdrawn } from "../run/approval-table.ts";
 import { markOutcome, openCalls } from "../run/call-table.ts";
 import { writeDraft } from "../run/draft.ts";
 import { endProgram } from "../run/program-end.ts";
 import type { Ground } from "../store/ground.ts";
-import { eidOf, eidRange, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
+import { eidOf, eidRange, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import {
   commandRow,
@@ -71,6 +72,7 @@ export function settleRun(
       ...(diagnostic ? { diagnostic: oneLine(diagnostic) } : {}),
       ...(terminal === "failed" && result.retryable ? { retryable: true } : {}),
       ...(meta ? { meta } : {}),
+      ...(terminal === "completed" || result.isTold ? {} : untold(session)),
     },
   });
   markSettled(sql, cid, eidOf(session.row.sid, settled.seq));
@@ -98,11 +100,14 @@ export function settlePending(
   command: CommandRow,
   by: Canceller,
 ): Entry {
-  recordCancel(ground, session, command, "pending", by);
+  const { text } = recordCancel(ground, session, command, "pending", by);
+  const told = command.type === "prompt" ? untold(session, text) : {};
   const settled = session.append({
     kind: "run.settled",
     command: seqOf(command.cid),
     requestId: command.request ?? undefined,
+    // To clients it is the message of whoever sent it.
+    by: told.untold ? (command.identity ?? undefined) : undefined,
     data: {
       terminal: "cancelled",
       answer: "",
@@ -110,6 +115,7 @@ export function settlePending(
       toolCalls: 0,
       was: "pending",
       ...(by.meta ? { meta: by.meta } : {}),
+      ...told,
     },
   });
   markSettled(ground.sql, command.cid, eidOf(session.row.sid, settled.seq));
@@ -123,7 +129,7 @@ export function recordCancel(
   command: CommandRow,
   was: "pending" | "running",
   by: Canceller,
-): void {
+): EntryData["command.queued"] {
   const queued = JSON.parse(entryRow(ground.sql, command.cid)!.data) as EntryData["command.queued"];
   const entry = session.append({
     kind: "command.cancelled",
@@ -134,6 +140,13 @@ export function recordCancel(
     data: { text: queued.text, was, ...(queued.images ? { images: queued.images } : {}) },
   });
   markCancelled(ground.sql, command.cid, eidOf(session.row.sid, entry.seq));
+  return queued;
+}
+
+/** In a session whose events are numbered the settlement is one where nothing else of the log tells of it. */
+function untold({ info }: SessionWriter, message?: Text): Pick<EntryData["run.settled"], "untold"> {
+  if (info.events === undefined) return {};
+  return { untold: message === undefined ? {} : { message } };
 }
 
 function closeCalls(ground: Ground, session: SessionWriter, cid: number): void {
@@ -181,14 +194,8 @@ export function withdrawApprovals(
   cid: number,
   reason: string,
 ): void {
-  for (const approval of pendingApprovals(ground.sql, cid)) {
-    session.append({
-      kind: "approval.withdrawn",
-      command: seqOf(cid),
-      data: { approvalId: idOf("apr", session.row.key, seqOf(approval.asked)), reason },
-    });
-    decideApproval(ground.sql, approval.asked, "withdrawn", null);
-  }
+  for (const approval of pendingApprovals(ground.sql, cid))
+    writeWithdrawn(ground.sql, session, approval, { reason });
 }
 
 /** The text of the last assistant message that the result itself brings. */

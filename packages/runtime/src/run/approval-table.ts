@@ -6,7 +6,8 @@ import type { EntryData, JsonObject } from "@lichen/wire";
 import { readBlob } from "../log/blob.ts";
 import { entryRow } from "../log/entry-log.ts";
 import { restore } from "../log/spill.ts";
-import { eidRange } from "../store/keys.ts";
+import type { SessionWriter } from "../log/session-row.ts";
+import { eidRange, idOf, seqOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 
 export interface ApprovalRow {
@@ -102,6 +103,38 @@ export function decideApproval(
   answer: number | null,
 ): void {
   sql.run("update approval set state = ?, answer = ? where asked = ?", state, answer, asked);
+}
+
+/** How entries name an approval: by our id, and by the harness's own where it has one. */
+export function namedIn(
+  sql: Sql,
+  session: SessionWriter,
+  asked: number,
+): { readonly approvalId: string; readonly prompt?: string } {
+  const { prompt } = askedAbout(sql, asked);
+  const approvalId = idOf("apr", session.row.key, seqOf(asked));
+  return { approvalId, ...(prompt === null ? {} : { prompt }) };
+}
+
+export interface Withdrawal {
+  readonly reason: string;
+  /** The same is asked under another approval: to people it goes on. */
+  readonly isAskedAgain?: boolean;
+}
+
+export function writeWithdrawn(
+  sql: Sql,
+  session: SessionWriter,
+  { asked, cid }: Pick<ApprovalRow, "asked" | "cid">,
+  { reason, isAskedAgain }: Withdrawal,
+): void {
+  const { approvalId, ...named } = namedIn(sql, session, asked);
+  session.append({
+    kind: "approval.withdrawn",
+    command: seqOf(cid),
+    data: { approvalId, ...(isAskedAgain ? {} : named), reason },
+  });
+  decideApproval(sql, asked, "withdrawn", null);
 }
 
 export function earliestDue(sql: Sql): number | undefined {

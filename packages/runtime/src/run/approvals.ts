@@ -26,7 +26,10 @@ import {
   dueApprovals,
   earliestDue,
   insertApproval,
+  namedIn,
   pendingApprovals,
+  type Withdrawal,
+  writeWithdrawn,
 } from "./approval-table.ts";
 
 interface Waiter {
@@ -141,7 +144,10 @@ export class Approvals {
       }
       const former = approvalNamed(sql, cid, question.key);
       if (former?.state === "pending")
-        this.#withdraw(tx, session, former, "something else is asked");
+        this.#withdraw(tx, session, former, {
+          reason: "something else is asked",
+          isAskedAgain: question.prompt === askedAbout(sql, former.asked).prompt,
+        });
       const expiresAt = tx.at + this.#ttlMs;
       const { key: name, check: _check, ...shown } = question;
       const asked = session.info.head + 1;
@@ -183,7 +189,7 @@ export class Approvals {
         "always: nothing lasting is on offer here: answer this one time and leave `always` out.",
       );
     const input = given.input && this.#checked(asked, given.input);
-    const { digest, prompt } = askedAbout(sql, asked);
+    const { digest } = askedAbout(sql, asked);
     const entry = session.append({
       kind: "approval.answered",
       command: seqOf(row.cid),
@@ -192,8 +198,7 @@ export class Approvals {
       data: {
         ...given,
         ...(input ? { input } : {}),
-        approvalId: idOf("apr", session.row.key, seqOf(asked)),
-        ...(prompt === null ? {} : { prompt }),
+        ...namedIn(sql, session, asked),
         digest: input ? platform.sha256(canonicalJson(input)) : digest,
       },
     });
@@ -204,20 +209,20 @@ export class Approvals {
   }
 
   /** The harness needs no answer any more. */
-  async withdraw(cid: number, name: string, reason: string): Promise<void> {
+  async withdraw(cid: number, name: string, why: Withdrawal): Promise<void> {
     const { sql } = this.#sessions.ground;
     await this.#sessions.write(sidOf(cid), (tx, session) => {
       const row = approvalNamed(sql, cid, name);
-      if (row?.state === "pending") this.#withdraw(tx, session, row, reason);
+      if (row?.state === "pending") this.#withdraw(tx, session, row, why);
     });
   }
 
   /** The harness needs no answer any more to all that it asked under names that begin so. */
-  async withdrawAll(cid: number, prefix: string, reason: string): Promise<void> {
+  async withdrawAll(cid: number, prefix: string, why: Withdrawal): Promise<void> {
     const { sql } = this.#sessions.ground;
     await this.#sessions.write(sidOf(cid), (tx, session) => {
       for (const row of pendingApprovals(sql, cid))
-        if (row.name.startsWith(prefix)) this.#withdraw(tx, session, row, reason);
+        if (row.name.startsWith(prefix)) this.#withdraw(tx, session, row, why);
     });
   }
 
@@ -225,16 +230,12 @@ export class Approvals {
   endCall(tx: Tx, session: SessionWriter, cid: number, call: string): void {
     if (session.info.approvals === 0) return;
     for (const row of pendingApprovals(this.#sessions.ground.sql, cid))
-      if (row.name.startsWith(`${call}/`)) this.#withdraw(tx, session, row, "the call ended");
+      if (row.name.startsWith(`${call}/`))
+        this.#withdraw(tx, session, row, { reason: "the call ended" });
   }
 
-  #withdraw(tx: Tx, session: SessionWriter, row: ApprovalRow, reason: string): void {
-    session.append({
-      kind: "approval.withdrawn",
-      command: seqOf(row.cid),
-      data: { approvalId: idOf("apr", session.row.key, seqOf(row.asked)), reason },
-    });
-    decideApproval(this.#sessions.ground.sql, row.asked, "withdrawn", null);
+  #withdraw(tx: Tx, session: SessionWriter, row: ApprovalRow, why: Withdrawal): void {
+    writeWithdrawn(this.#sessions.ground.sql, session, row, why);
     tx.after(() => this.#tell({ ...row, state: "withdrawn" }));
   }
 
@@ -298,7 +299,7 @@ export class Approvals {
           session.append({
             kind: "approval.expired",
             command: seqOf(row.cid),
-            data: { approvalId: idOf("apr", session.row.key, seqOf(row.asked)) },
+            data: namedIn(ground.sql, session, row.asked),
           });
           tx.after(() => this.#tell({ ...row, state: "expired" }));
         }

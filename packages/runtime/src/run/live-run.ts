@@ -189,8 +189,8 @@ export class LiveRun implements Run {
     return transcript(this.#sql, this.#row().leaf, newest);
   }
 
-  lines(): Json[] {
-    return harnessLines(this.#sql, this.cid);
+  lines(newest?: number): Json[] {
+    return harnessLines(this.#sql, this.cid, newest);
   }
 
   blob(sha256: string): Uint8Array | undefined {
@@ -264,12 +264,16 @@ export class LiveRun implements Run {
     this.#takePlaceBack = undefined;
   }
 
-  withdrawQuestion(key: string, reason: string): Promise<void> {
-    return this.#house.approvals.withdraw(this.cid, key, reason);
+  withdrawQuestion(
+    key: string,
+    reason: string,
+    how: { isAskedAgain?: boolean } = {},
+  ): Promise<void> {
+    return this.#house.approvals.withdraw(this.cid, key, { reason, ...how });
   }
 
   withdrawQuestions(prefix: string, reason: string): Promise<void> {
-    return this.#house.approvals.withdrawAll(this.cid, prefix, reason);
+    return this.#house.approvals.withdrawAll(this.cid, prefix, { reason });
   }
 
   async steers(): Promise<Steer[]> {

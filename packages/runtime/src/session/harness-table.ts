@@ -1,7 +1,7 @@
 // Tables of coding-agent sessions: what the log says of the harness now, and the numbers of the machine API's events.
 //
 //   RH1  The state is the newest word of the log, the same after a restart; a new conversation has none yet.
-//   RH2  Events are numbered 1, 2, 3… without a gap, exactly the kinds of `machineEvents`, in the entry's transaction.
+//   RH2  Events are numbered 1, 2, 3… without a gap, exactly those of `isMachineEvent`, in the entry's transaction.
 
 import type { EntryData, Kind } from "@lichen/wire";
 import type { HarnessState } from "../engine/port.ts";
@@ -25,6 +25,7 @@ export function harnessState(sql: Sql, sid: number): HarnessState {
       conversation: {
         id: named.conversation,
         ...(named.file === undefined ? {} : { file: named.file }),
+        ...(named.ownModel === undefined ? {} : { ownModel: named.ownModel }),
       },
     }),
     ...(process && { process }),

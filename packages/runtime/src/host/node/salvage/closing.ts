@@ -36,10 +36,10 @@ function endRun(session: RebuiltSession, command: RebuiltCommand, at: number): v
     session.append("program.outcome", outcome, { at, command: command.seq });
   for (const call of session.openCalls(command.seq))
     session.append("message.tool", interruptedOutcome(call), { at, command: command.seq });
-  for (const approvalId of session.pendingApprovals(command.seq))
+  for (const named of session.pendingApprovals(command.seq))
     session.append(
       "approval.withdrawn",
-      { approvalId, reason: diagnostic },
+      { ...named, reason: diagnostic },
       { at, command: command.seq },
     );
 }
@@ -61,6 +61,7 @@ function settle(
       toolCalls: isRun ? command.calls : 0,
       was,
       ...(terminal === "outcome_unknown" ? { diagnostic } : {}),
+      ...(isRun && session.info.events !== undefined ? { untold: {} } : {}),
     },
     { at, command: command.seq },
   );

@@ -10,6 +10,7 @@ interface RebuiltApproval {
   readonly expiresAt: number;
   /** The question's own name, where its entry tells. */
   readonly name: string | undefined;
+  readonly prompt: string | undefined;
   state: "pending" | "allowed" | "denied" | "withdrawn" | "expired";
   answer: number | null;
 }
@@ -37,6 +38,7 @@ export class RebuiltApprovals {
             ...{ seq: entry.seq, command, state: "pending", answer: null },
             expiresAt: Date.parse(entry.data.expiresAt),
             name: nameOf(entry.data),
+            prompt: entry.data.prompt,
           });
         break;
       case "approval.answered":
@@ -51,11 +53,14 @@ export class RebuiltApprovals {
     }
   }
 
-  /** The ids of those of a command that nobody decided. */
-  pending(command: number, key: string): string[] {
+  /** Those of a command that nobody decided, as entries name them. */
+  pending(command: number, key: string): { approvalId: string; prompt?: string }[] {
     return [...this.#approvals.values()]
       .filter((approval) => approval.command === command && approval.state === "pending")
-      .map((approval) => idOf("apr", key, approval.seq));
+      .map(({ seq, prompt }) => ({
+        approvalId: idOf("apr", key, seq),
+        ...(prompt === undefined ? {} : { prompt }),
+      }));
   }
 
   /** `names` are the questions' own, as the rows that were found say them. */

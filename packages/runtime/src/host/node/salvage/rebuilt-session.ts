@@ -176,7 +176,7 @@ export class RebuiltSession {
     );
   }
 
-  pendingApprovals(command: number): string[] {
+  pendingApprovals(command: number): { approvalId: string; prompt?: string }[] {
     return this.#approvals.pending(command, this.start.key);
   }
 
