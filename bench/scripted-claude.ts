@@ -25,6 +25,8 @@ interface Wish {
 const args = process.argv.slice(2);
 const conversation = args[args.findIndex((arg) => /^--(session-id|resume)$/.test(arg)) + 1] ?? "";
 const usage = { input_tokens: 1, output_tokens: 1 };
+/** Messages that were taken: one that comes again is acknowledged and no more. */
+const taken = new Set<string | undefined>();
 let said = 0;
 
 function say(line: object): void {
@@ -60,16 +62,20 @@ async function stream({ deltas = 0, everyMs = [10] }: Wish): Promise<void> {
 function useTool(bytes: number): void {
   const id = `toolu_${++said}`;
   sayMessage({ type: "tool_use", id, name: "Read", input: { file_path: "large.txt" } });
-  const row = "A row of a file that is much too long to be read by anyone, and is read.\n";
-  const content = `${said} ${row.repeat(Math.ceil(bytes / row.length))}`;
+  const row = (number: number) => `${String(number * 7_919).padStart(12, "0")} of a long file\n`;
+  const rows = Array.from({ length: Math.ceil(bytes / row(0).length) }, (_, number) => row(number));
+  const content = `${said}: what follows is too long to be read.\n${rows.join("")}`;
   const result = { type: "tool_result", tool_use_id: id, content };
   say({ type: "user", parent_tool_use_id: null, message: { role: "user", content: [result] } });
 }
 
 async function turn({ uuid, message }: Line): Promise<void> {
   const text = message?.content ?? "";
+  const replay = { type: "user", uuid, isReplay: true, message: { role: "user", content: text } };
+  if (taken.has(uuid)) return say(replay);
+  taken.add(uuid);
   say({ type: "system", subtype: "init", session_id: conversation, model: "scripted-1" });
-  say({ type: "user", uuid, isReplay: true, message: { role: "user", content: text } });
+  say(replay);
   const wish = JSON.parse(text) as Wish;
   if (wish.deltas !== undefined) await stream(wish);
   for (const said of wish.says ?? []) sayMessage({ type: "text", text: said });
