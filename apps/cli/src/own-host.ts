@@ -7,8 +7,10 @@ import {
   connectHost,
   type Host,
   type HostOptions,
+  makeGuardedPlaces,
   openHost,
   ownerTokenPath,
+  ownHome,
   readHostFile,
 } from "@lichen/server/node";
 import { Fault } from "@lichen/wire";
@@ -45,6 +47,8 @@ export async function openOwnHost(place: Place, options: OwnHostOptions): Promis
       lost: (error) => end(log, "nothing can be written any more", error),
       around: { engine: (engine) => strays.around(engine) },
     });
+    // Who embeds an agent has nothing made in the home; a host of its own is somebody's to keep.
+    if (host.sandbox()?.kind === "bubblewrap") makeGuardedPlaces(ownHome());
     return {
       ...host,
       close: async (closing) => {

@@ -183,7 +183,8 @@ export class WatchView {
 
   #changed({ title, model, reasoning }: EntryData["session.changed"]): void {
     if (title !== undefined) this.#line(`~ title: ${oneLine(title, 200)}`);
-    if (model !== undefined) this.#line(`~ model: ${oneLine(model, 200)}`);
+    if (model !== undefined)
+      this.#line(`~ model: ${model === null ? "the engine's own" : oneLine(model, 200)}`);
     if (reasoning !== undefined) this.#line(`~ reasoning: ${reasoning}`);
   }
 

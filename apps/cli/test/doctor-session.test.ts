@@ -9,6 +9,7 @@ function session(more: Partial<MachineSession>): MachineSession {
   return {
     ...{ id: "a", name: "demo", dir: "/work", harness: "claude", preview: "" },
     ...{ state: "working", pending: 0, running: true, auto_approve: false, keep_running: false },
+    ...{ starred: false, model: "" },
     last_time: new Date(at).toISOString(),
     ...more,
   };

@@ -19,8 +19,10 @@ async function providerOf(script: Script): Promise<ScriptedProvider> {
 
 /** What both harnesses find in a newcomer's home, and the variables of their shell. */
 async function furnished(home: Home, url: string): Promise<Record<string, string>> {
-  const model = { id: "scripted-1", contextWindow: 100_000, maxTokens: 8_000 };
-  const scripted = { baseUrl: url, api: "anthropic-messages", apiKey: "made-up", models: [model] };
+  const models = ["scripted-1", "scripted-2"].map((id) => ({
+    ...{ id, contextWindow: 100_000, maxTokens: 8_000 },
+  }));
+  const scripted = { baseUrl: url, api: "anthropic-messages", apiKey: "made-up", models };
   const settings = { defaultProvider: "scripted", defaultModel: "scripted-1" };
   await mkdir(home.path(".pi/agent"), { recursive: true });
   await mkdir(home.path("work"));
@@ -71,6 +73,28 @@ test(
     expect((await home.run(["ps"])).stdout).toMatch(
       /^demo  pi  idle  ~\/work  now  The whole answer\.\n$/,
     );
+  },
+);
+
+test(
+  "[UP29] set gives a session of pi another model from its next turn on, and refuses one that pi does not have",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const provider = await providerOf(["One.", "Two."]);
+    const env = await furnished(home, provider.url);
+    await StartedMachine.start(home, [], { env });
+    await home.run(["new", "demo", "work", "--harness", "pi"]);
+    expect(await home.run(["send", "demo", "one", "--wait"])).toMatchObject({ stdout: "One.\n" });
+    const set = await home.run(["set", "demo", "--model", "scripted/scripted-2"]);
+    expect(set).toMatchObject({ code: 0, stdout: "model: scripted/scripted-2\n" });
+    const none = await home.run(["set", "demo", "--model", "scripted/scripted-9"]);
+    expect(none).toMatchObject({ code: 1, stdout: "" });
+    expect(none.stderr).toContain("pi has no model scripted/scripted-9");
+    expect(await home.run(["send", "demo", "two", "--wait"])).toMatchObject({ stdout: "Two.\n" });
+    const asked = provider.requests.map(({ body }) => (body as { model: string }).model);
+    expect(asked).toEqual(["scripted-1", "scripted-2"]);
+    expect((await home.run(["set", "demo"])).stdout).toContain("scripted-2");
   },
 );
 

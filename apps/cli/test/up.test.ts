@@ -57,6 +57,7 @@ test.for([
   [["log", "demo"]],
   [["restart", "demo"]],
   [["rename", "demo", "other"]],
+  [["set", "demo", "--star", "on"]],
   [["rm", "demo", "--yes"]],
   [["send", "demo", "hello", "--machine"]],
 ])("[UP3] %j without a machine is refused with the way to start one", slow, async ([args]) => {
@@ -155,6 +156,38 @@ test("[UP9] sessions are restarted, renamed, and removed once a person said so",
   expect(await (await machine.ask("/v1/sessions")).json()).toMatchObject({ sessions: [] });
   expect(existsSync(home.path("demo"))).toBe(true);
 });
+
+test(
+  "[UP29] set shows and changes how a session is run; what waits for a tool is allowed once auto-approve is on",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const machine = await StartedMachine.start(home);
+    await machine.make("demo", home.path("demo"));
+    const all = "auto-approve: off\nkeep-running: off\nstar: off\n";
+    const shown = await home.run(["set", "demo"]);
+    expect(shown).toMatchObject({ code: 0 });
+    expect(shown.stdout).toBe(`${all}model: the coding agent's own choice\n`);
+    const sending = home.start(["send", "demo", "note buy milk", "--wait"]);
+    await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    const set = await home.run(["set", "demo", "--auto-approve", "on", "--star", "on"]);
+    expect(set).toMatchObject({ code: 0, stdout: "auto-approve: on\nstar: on\n" });
+    expect((await sending.ended).code).toBe(0);
+    expect(sending.stdout).toContain("Noted.");
+    const json = await home.run(["set", "demo", "--keep-running", "on", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ...{ name: "demo", auto_approve: true, keep_running: true, starred: true },
+    });
+    for (const [args, code, words] of [
+      [["demo", "--auto-approve", "maybe"], 2, /takes on or off, not "maybe"/],
+      [["nobody", "--star", "off"], 1, /There is no session "nobody" on this machine/],
+    ] as const) {
+      const refused = await home.run(["set", ...args]);
+      expect(refused).toMatchObject({ code, stdout: "" });
+      expect(refused.stderr).toMatch(words);
+    }
+  },
+);
 
 test(
   "[UP6] a name that is the machine's and the folder's agent's is refused until one of them is said",

@@ -15,6 +15,9 @@ export const MachineSession = z.looseObject({
   harness: z.string(),
   auto_approve: z.boolean(),
   keep_running: z.boolean(),
+  starred: z.boolean(),
+  /** Empty until it is known. */
+  model: z.string(),
   missing: z.string().optional(),
 });
 export type MachineSession = z.infer<typeof MachineSession>;

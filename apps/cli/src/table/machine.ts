@@ -25,6 +25,14 @@ const folders: ArgumentSpec = {
   isMany: true,
   offers: "folder",
 };
+const onOff = (option: string, summary: string): OptionSpec => ({
+  name: option,
+  value: "on|off",
+  summary,
+  offers: ["on", "off"],
+  refuse: (value) =>
+    value === "on" || value === "off" ? undefined : `takes on or off, not "${value}"`,
+});
 const yes: OptionSpec = { name: "yes", summary: "ask nothing" };
 
 export const machine: readonly CommandSpec[] = [
@@ -160,6 +168,31 @@ export const machine: readonly CommandSpec[] = [
     load: () => import("../command/rename.ts"),
   },
   {
+    name: "set",
+    summary: "change how a session of this machine is run, or show it",
+    details: [
+      "Each setting holds from now on, also for what the session does just then. With --auto-approve on, the tools that wait are " +
+        "allowed too; questions stay yours. Without a setting it shows them all.",
+    ],
+    arguments: [name],
+    options: [
+      onOff("auto-approve", "allow its tools without asking; its questions still ask"),
+      onOff("keep-running", "keep its process up, also with nothing to do"),
+      onOff("star", "mark it for whoever lists sessions"),
+      {
+        name: "model",
+        value: "name",
+        summary:
+          "the model, as the coding agent calls it (of Claude Code default is its own choice)",
+      },
+      state,
+      on,
+      { ...json, summary: "print the session as one line of JSON" },
+    ],
+    examples: ["lichen set demo", "lichen set demo --auto-approve on --model sonnet"],
+    load: () => import("../command/set.ts"),
+  },
+  {
     name: "rm",
     summary: "remove a session of this machine, with its process and its log",
     details: [
@@ -213,7 +246,7 @@ export const machine: readonly CommandSpec[] = [
       "Shows a code to scan and the address under it, and waits until a device used it or five minutes are over. The device " +
         "gets a key of its own, which `lichen devices revoke` takes back. Ctrl-C takes the code back (130).",
       "With an address that a machine elsewhere shows, this computer becomes its device, and --on that machine's host is taken " +
-        "by new, ps, send, attach, approve, cancel, log, restart, rename and rm.",
+        "by new, ps, send, attach, approve, cancel, log, restart, rename, set and rm.",
     ],
     arguments: [
       {

@@ -102,7 +102,9 @@ function changesOf(changes: EntryData["session.changed"]): string[] {
   // A title stands at the foot of the screen.
   const { model, reasoning, tools } = changes;
   return [
-    model === undefined ? "" : `model → ${cleanLine(model, 200)}`,
+    model === undefined
+      ? ""
+      : `model → ${model === null ? "the engine's own" : cleanLine(model, 200)}`,
     reasoning === undefined ? "" : `reasoning → ${reasoning}`,
     tools === undefined ? "" : `tools activated → ${cleanLine(tools.join(", "), 400) || "none"}`,
   ].filter(Boolean);
