@@ -9,8 +9,8 @@
 import type { HarnessWall } from "@lichen/engine";
 import { realpathSync } from "node:fs";
 import { openSandbox, type SandboxOptions } from "@lichen/engine/node";
+import { guardedPlaces, makeGuardedPlaces, realPlaceOf } from "@lichen/server/node";
 import type { Places } from "../harnesses/harness.ts";
-import { guardedPlaces, makeGuardedPlaces, realPlaceOf } from "./guarded-places.ts";
 import { type SessionSockets, socketVariable } from "./session-sockets.ts";
 
 export interface WallOptions extends Pick<SandboxOptions, "mode" | "hide" | "program"> {

@@ -23,6 +23,7 @@ import type { Diagnostic } from "../folder/definition.ts";
 import { AgentFolder } from "../folder/host/agent-folder.ts";
 import { findAgent, realDirectory } from "../folder/host/find-agent.ts";
 import { compileCaches } from "./compile-cache.ts";
+import { guardedPlaces, ownHome } from "./guarded-places.ts";
 import { credentialsPath, hostsDir, programHomesDir } from "./state-dir.ts";
 
 /** Agents of other folders in the same host, whose code it runs too. */
@@ -94,6 +95,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
   ]);
   const withOthers = (own: readonly string[]): readonly string[] =>
     beside ? [...new Set([...own, ...beside.readOnly(cwd)])] : own;
+  const guarded = (from: string) => guardedPlaces(ownHome(), from);
   const capabilities = nodeCapabilities({
     folder: place.dir,
     agentId: options.agentId,
@@ -106,6 +108,7 @@ export async function openFolderAgent(options: FolderAgentOptions): Promise<Fold
     ],
     sandbox: () => walls.forPrograms(),
     readOnly: () => withOthers(opened?.readOnlyParts ?? [place.dir]),
+    guarded,
   });
   const offer = new Offer(capabilities, options.after);
   let opened: AgentFolder | undefined;
@@ -278,6 +281,7 @@ class Walls {
       protectedPaths: [...this.#states, ...hide],
       sandbox: this.sandbox,
       readOnly,
+      guarded: () => guardedPlaces(ownHome(), this.#cwd),
     });
   }
 

@@ -36,6 +36,7 @@ export { challengeHost, type Connection, connectHost, readHostFile } from "./hos
 export { listenHost, type Listening, type ListenOptions } from "./listen.ts";
 export { openStore, type OpenStore, type StoreOptions } from "./open-store.ts";
 export { openPrivateDb, type PrivateDb } from "./private-db.ts";
+export { guardedPlaces, makeGuardedPlaces, ownHome, realPlaceOf } from "./guarded-places.ts";
 export { portHolder } from "./port-holder.ts";
 export { urlsBeyond } from "./reached-at.ts";
 export { createDoorServer, defaultPort, type DoorFetch, type Served, serveHost } from "./serve.ts";

@@ -10,6 +10,7 @@ import { Offer, type Offered } from "../capabilities/host/offer.ts";
 import { connectionSet } from "../folder/connection-set.ts";
 import type { ConnectionOptions } from "../folder/define-connection.ts";
 import type { Diagnostic } from "../folder/definition.ts";
+import { guardedPlaces, ownHome } from "./guarded-places.ts";
 import { hostsDir, programHomesDir } from "./state-dir.ts";
 
 interface Parts {
@@ -59,6 +60,7 @@ export function partsCapabilities(parts: Parts, place: Place): PartsCapabilities
         ...{ mode: "auto", mask: states, hide: [hostsDir(), join(cwd, ".secrets")], cwd },
       })),
     readOnly: () => [],
+    guarded: (from) => guardedPlaces(ownHome(), from),
   });
   const offer = new Offer(capabilities, after);
   return {

@@ -15,6 +15,8 @@ export interface BashOptions {
   readonly sandbox: Sandbox;
   /** Absolute paths that a command may read and not change, asked for at each command. Only a wall keeps to it. */
   readonly readOnly?: () => readonly string[];
+  /** The same for what has no part in the work: real paths of what is there. */
+  readonly guarded?: () => readonly string[];
   /** Variables beside the six that every command has. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -24,7 +26,7 @@ const maxTimeoutSeconds = 600;
 const maxOutputBytes = 50 * 1_024;
 const showEveryMs = 100;
 const readOnlyNotice =
-  "[The agent's own code and settings, which the host runs outside the sandbox, are read-only here. Whoever owns the agent can change them outside of it.]";
+  "[The agent's own code and settings, and what its user's computer starts by itself, run outside the sandbox and are read-only here. Whoever owns the agent can change them outside of it.]";
 const inherited = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
 
 export function bashTool(options: BashOptions): Tool {
@@ -52,9 +54,10 @@ export function bashTool(options: BashOptions): Tool {
       };
       const { cwd, sandbox } = options;
       const readOnly = options.readOnly?.() ?? [];
+      const guarded = options.guarded?.() ?? [];
       let wrapped: Wrapped | undefined;
       try {
-        wrapped = sandbox.wrap(shellFor(command), { cwd, readOnly });
+        wrapped = sandbox.wrap(shellFor(command), { cwd, readOnly, guarded });
         const ending = await runProgram({
           argv: wrapped.argv,
           cwd: options.cwd,

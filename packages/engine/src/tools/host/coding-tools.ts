@@ -19,20 +19,28 @@ export interface CodingToolsOptions {
    * Asked for at each call. Without a wall `bash` does not keep to it.
    */
   readonly readOnly?: () => readonly string[];
+  /** The same for what has no part in the work: real paths of what is there. */
+  readonly guarded?: () => readonly string[];
   /** All (the default), none, or exactly these. */
   readonly allow?: boolean | readonly string[];
   /** Variables for `bash` beside PATH, HOME, LANG, TERM, TMPDIR and USER. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+const none = (): readonly string[] => [];
+
 export const codingToolNames = ["read", "write", "edit", "bash", "grep", "find", "ls"] as const;
 
 export function createCodingTools(options: CodingToolsOptions): Tool[] {
-  const { cwd, protectedPaths, readOnly, allow = true } = options;
+  const { cwd, protectedPaths, readOnly = none, guarded = none, allow = true } = options;
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw new Fault("invalid", `The working directory ${cwd} does not exist.`);
   if (allow === false) return [];
-  const guard = new Guard({ cwd, protectedPaths, ...(readOnly && { readOnly }) });
+  const guard = new Guard({
+    cwd,
+    protectedPaths,
+    readOnly: () => [...readOnly(), ...guarded()],
+  });
   const tools = [
     readTool(guard),
     writeTool(guard),

@@ -43,6 +43,6 @@ export class ReadOnlyPaths {
 function refusal(path: string): Fault {
   return new Fault(
     "denied",
-    `${path} belongs to the code and settings of this agent, which the host runs outside the sandbox, so tools may read it and not change it. Whoever owns the agent can change it outside the agent (in an editor), or give the agent another working directory; codingTools in lichen.config says which tools it has.`,
+    `${path} belongs to what runs outside the sandbox (the code and settings of this agent, or what its user's computer starts by itself), so tools may read it and not change it. Whoever owns the agent can change it outside the agent (in an editor), or give the agent another working directory; codingTools in lichen.config says which tools it has.`,
   );
 }

@@ -26,6 +26,8 @@ export interface NodeCapabilitiesOptions {
   readonly sandbox: () => Promise<Sandbox>;
   /** What they may read and never change. */
   readonly readOnly: () => readonly string[];
+  /** The same for what has no part in the work of who works in `cwd`: real paths of what is there. */
+  readonly guarded: (cwd: string) => readonly string[];
 }
 
 export interface NodeCapabilities {
@@ -95,7 +97,7 @@ async function factoryOf(
 }
 
 async function load(
-  { folder, homes, env, protectedPaths, sandbox, readOnly }: NodeCapabilitiesOptions,
+  { folder, homes, env, protectedPaths, sandbox, readOnly, guarded }: NodeCapabilitiesOptions,
   auth: () => Promise<OpenAuth>,
 ): Promise<ReadonlyMap<string, CapabilityFactory>> {
   const [kinds, { mcpOnNode }, { openFiles }, { parseSkill }, { parse }] = await Promise.all([
@@ -105,7 +107,11 @@ async function load(
     import("../../folder/skill.ts"),
     import("yaml"),
   ]);
-  const open = (root: string) => openFiles(resolve(folder, root), { protectedPaths, readOnly });
+  const open = (root: string) => {
+    const place = resolve(folder, root);
+    const kept = () => [...readOnly(), ...guarded(place)];
+    return openFiles(place, { protectedPaths, readOnly: kept });
+  };
   const factories = [
     mcpOnNode({
       folder,
@@ -117,6 +123,7 @@ async function load(
       },
       sandbox,
       readOnly,
+      guarded,
       secret: async (name) => (await auth()).secret(name),
     }),
     kinds.filesFactory(open),

@@ -24,9 +24,14 @@ export interface McpOnNodeOptions extends McpOptions {
   readonly sandbox?: () => Promise<Pick<Sandbox, "wrap">>;
   /** What programs may read and never change there. */
   readonly readOnly?: () => readonly string[];
+  /** The same for what has no part in their work: real paths of what is there. */
+  readonly guarded?: (cwd: string) => readonly string[];
 }
 
-type Places = Pick<McpOnNodeOptions, "folder" | "path" | "home" | "sandbox" | "readOnly">;
+type Places = Pick<
+  McpOnNodeOptions,
+  "folder" | "path" | "home" | "sandbox" | "readOnly" | "guarded"
+>;
 
 /** The `mcp` kind on Node. */
 export function mcpOnNode(options: McpOnNodeOptions): CapabilityFactory {
@@ -49,7 +54,7 @@ export async function mcpSdk(options: Places): Promise<McpSdk> {
 
 async function placeOf(
   { connectionId, cwd: from = "." }: ServerProgram,
-  { folder, path, home, sandbox, readOnly = () => [] }: Places,
+  { folder, path, home, sandbox, readOnly = () => [], guarded = () => [] }: Places,
 ): Promise<ProgramPlace> {
   const cwd = resolve(folder, from);
   const wall = await sandbox?.();
@@ -57,7 +62,8 @@ async function placeOf(
     path,
     cwd,
     ...(wall && {
-      wrap: (argv: readonly string[]) => wall.wrap(argv, { cwd, readOnly: readOnly() }),
+      wrap: (argv: readonly string[]) =>
+        wall.wrap(argv, { cwd, readOnly: readOnly(), guarded: guarded(cwd) }),
     }),
   };
   if (home) return { ...place, home: home(connectionId), release: async () => {} };

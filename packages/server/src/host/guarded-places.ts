@@ -1,7 +1,7 @@
-// What processes of agents may read and never change, because this user's computer runs it, or decides by it what to
-// run, outside of every wall: at the machine's next start, at the next login, or at once.
+// What processes and tools of agents may read and never change, because this user's computer runs it, or decides by it
+// what to run, outside of every wall: at the host's next start, at the next login, or at once.
 //
-//   The machine's own program and the Node that runs it; the folders of the PATH up to the one where `lichen` is found;
+//   The host's own program and the Node that runs it; the folders of the PATH up to the one where `lichen` is found;
 //   units and environment of the user's services, and what begins with the desktop; the files that shells and ssh read
 //   when somebody logs in; the profiles of AWS, which can name a program.
 //
@@ -13,9 +13,16 @@
 // in the settings of coding agents, which its owner may run by hand outside.
 
 import { accessSync, constants, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
-import { hostProgram, liesIn } from "@lichen/server/node";
-import type { Places } from "../harnesses/harness.ts";
+import { hostProgram } from "../folder/host/read-only-places.ts";
+import { liesIn, realPlace } from "./state-dir.ts";
+
+/** Whose computer it is. */
+export interface GuardedHome {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+}
 
 const startup = [
   ...[".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".bash_logout"],
@@ -26,8 +33,13 @@ const fish = ["config.fish", "conf.d", "functions"];
 const ssh = ["authorized_keys", "authorized_keys2", "config", "environment", "rc"];
 const aws = ["config", "credentials"];
 
+/** The home of whoever runs this process. */
+export function ownHome(): GuardedHome {
+  return { env: process.env, home: process.env["HOME"] || homedir() };
+}
+
 /** Makes what is to be there before an agent's process could make it. */
-export function makeGuardedPlaces(places: Places): void {
+export function makeGuardedPlaces(places: GuardedHome): void {
   for (const folder of [...serviceFolders(places), ...commandFolders(places)])
     unlessThere(() => mkdirSync(folder, { recursive: true, mode: 0o755 }));
   const keys = join(places.home, ".ssh", "authorized_keys");
@@ -38,9 +50,9 @@ export function makeGuardedPlaces(places: Places): void {
 }
 
 /** Real paths of what is there now, for an agent that works in `dir`: what it works in itself is its own to change. */
-export function guardedPlaces(places: Places, dir: string): string[] {
+export function guardedPlaces(places: GuardedHome, dir: string): string[] {
   const { env, home } = places;
-  const cwd = realpathSync(dir);
+  const cwd = realPlace(dir);
   const named = [
     ...hostProgram(cwd),
     ...serviceFolders(places),
@@ -56,7 +68,7 @@ export function guardedPlaces(places: Places, dir: string): string[] {
 }
 
 /** Where the user's services and their environment are named, and what begins with the desktop. */
-function serviceFolders(places: Places): string[] {
+function serviceFolders(places: GuardedHome): string[] {
   const config = configOf(places);
   const data = folderOf(places.env["XDG_DATA_HOME"]) ?? join(places.home, ".local", "share");
   return [
@@ -72,7 +84,7 @@ function serviceFolders(places: Places): string[] {
  * The folders that `lichen` is looked for in when it is typed; none where it would not be found. What npm puts before them
  * for a script is no part of it.
  */
-function commandFolders({ env }: Places): string[] {
+function commandFolders({ env }: GuardedHome): string[] {
   const folders = (env["PATH"] ?? "")
     .split(delimiter)
     .filter((folder) => isAbsolute(folder) && !/\/node_modules\/\.bin\/?$/.test(folder));
@@ -80,7 +92,7 @@ function commandFolders({ env }: Places): string[] {
   return folders.slice(0, at + 1);
 }
 
-function configOf({ env, home }: Places): string {
+function configOf({ env, home }: GuardedHome): string {
   return folderOf(env["XDG_CONFIG_HOME"]) ?? join(home, ".config");
 }
 
