@@ -1,6 +1,6 @@
 // An agent of the Agent Client Protocol behind a machine: the small one of the engine's tests, in a process of its own.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ownHarnesses } from "../src/index.ts";
@@ -33,6 +33,50 @@ test("[MA36] an agent of the Agent Client Protocol is asked and allowed under th
   const info = await rig.until("a", (it) => it.state === "idle" && it.turns === 1);
   expect(info).toMatchObject({ preview: "did the file", caps: { approve: true, takeover: false } });
   expect(rig.reports).toEqual([]);
+});
+
+test("[MA43] a model that the agent cannot be set to is refused, also for a session that is made, and nothing is left", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const command = [process.execPath, program, join(rig.root, "agent-state")];
+  const made = (name: string, model: string, ...flags: string[]) =>
+    rig.tell("/v1/sessions", {
+      json: { name, dir: `~/${name}`, harness: "acp", command: [...command, ...flags], model },
+    });
+  expect(await made("none", "m")).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining("no choice of models") },
+  });
+  expect(await made("other", "m", "--models")).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining("small/one, large/two") },
+  });
+  expect(await rig.list()).toEqual([]);
+  const journal = readFileSync(join(rig.root, "agent-state", "journal.jsonl"), "utf8");
+  for (const [, pid] of journal.matchAll(/"began":(\d+)/g))
+    expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
+  expect((await made("able", "large/two", "--models")).status).toBe(201);
+  await rig.send("able", "model");
+  await rig.until("able", (it) => it.state === "idle" && it.preview === "large/two");
+  await rig.make("plain", { harness: "acp", command });
+  const changed = await rig.tell("/v1/sessions/plain", { method: "PATCH", json: { model: "m" } });
+  expect(changed).toMatchObject({
+    status: 409,
+    body: { error: expect.stringContaining("no choice of models") },
+  });
+  await rig.send("plain", "fine");
+  await rig.until("plain", (it) => it.state === "idle" && it.preview === "fine");
+});
+
+test("[MA43] a model of null is the harness's own, and an empty name is none", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const command = [process.execPath, program, join(rig.root, "agent-state"), "--models"];
+  await rig.make("a", { harness: "acp", command, model: "large/two" });
+  const change = (model: unknown) =>
+    rig.tell("/v1/sessions/a", { method: "PATCH", json: { model } });
+  expect((await change("")).status).toBe(400);
+  expect(await change(null)).toMatchObject({ status: 200, body: { model: "" } });
+  await rig.send("a", "model");
+  await rig.until("a", (it) => it.state === "idle" && it.preview === "small/one");
 });
 
 test("[AC25] what an agent's client does in its place keeps to what the machine hides and guards, whether a wall stands or not", async () => {

@@ -23,9 +23,9 @@ async function soFar(rig: Rig, reader: EventReader, name = "a"): Promise<TestEve
 test("[MA41] a run that fails before its harness says a word ends in a result that says why", async () => {
   await using rig = await Rig.open({ harnesses: ownHarnesses() });
   const command = [process.execPath, agent, join(rig.root, "agent-state")];
-  await rig.make("model", { harness: "acp", command, model: "none/such" });
+  await rig.make("away", { harness: "acp", command: [...command, "--sign-in"] });
   await rig.make("gone", { harness: "acp", command });
-  for (const name of ["model", "gone"]) {
+  for (const name of ["away", "gone"]) {
     await using reader = await rig.events(name);
     if (name === "gone") {
       const { status } = await rig.send(name, "say hello", "before");
@@ -45,7 +45,7 @@ test("[MA41] a run that fails before its harness says a word ends in a result th
       data: { subtype: "error_during_execution", is_error: true, terminal: "failed" },
     });
     const { result } = events.at(-1)!.data as { result: string };
-    expect(result).toContain(name === "model" ? "none/such" : "directory");
+    expect(result).toContain(name === "away" ? "sign in" : "directory");
     expect(events.find(({ kind }) => kind === "message")?.data["text"]).toBe("say hello");
   }
 });

@@ -150,9 +150,10 @@ export interface Session {
   watch(options?: { after?: string; signal?: AbortSignal }): AsyncIterable<Frame>;
   /** The same, pushed: registered when this returns. */
   observe(sink: Sink<Frame>, options?: { after?: string }): Subscription;
+  /** A model of null is the engine's own. */
   change(changes: {
     title?: string;
-    model?: string;
+    model?: string | null;
     reasoning?: Reasoning;
     leaf?: string;
   }): Promise<SessionInfo>;

@@ -79,6 +79,30 @@ export function directoryContract(host: string, withSql: WithSql): void {
   });
 
   check(
+    "[L8] a model of null is the engine's own, which no engine is asked about, and is so after a restart",
+    async (stage) => {
+      const models = new Set(["m"]);
+      const no = Object.assign(new Error("no"), { name: "Fault", code: "invalid" });
+      const engine = {
+        ...scriptedEngine(),
+        check: ({ model }: { model?: string }) =>
+          model === undefined || models.has(model) ? Promise.resolve() : Promise.reject(no),
+      };
+      const life = await stage.open({ engine });
+      const session = life.session();
+      await session.send(line("l"));
+      await session.change({ model: "m", reasoning: "high" });
+      models.clear();
+      expect(await refusal(session.change({ reasoning: "low" }))).toBe("invalid");
+      expect((await session.change({ model: null })).model).toBeUndefined();
+      await session.change({ reasoning: "low" });
+      life.die();
+      const info = await (await stage.open({ engine })).session().info();
+      expect([info.model, info.reasoning]).toEqual([undefined, "low"]);
+    },
+  );
+
+  check(
     "[L9] sessions are listed latest activity first, page by page, each once",
     async (stage) => {
       const life = await stage.open({ capacity: 0, agents: ["a", "b"] });

@@ -4,16 +4,21 @@ import { methods } from "@agentclientprotocol/sdk";
 import type { ModelCatalogue, Run } from "@lichen/runtime";
 import { Fault, Reasoning } from "@lichen/wire";
 import { diagnosticOf } from "../model/diagnostic.ts";
+import type { OwnModel } from "../harness/own-model.ts";
 import { errorOf, type Link } from "./link.ts";
 import { type Modes, type Offered, offeredOf, type OpenedSession, type Update } from "./wire.ts";
 
-type Settings = Pick<ReturnType<Run["settings"]>, "model" | "reasoning">;
+interface Settings {
+  readonly model?: string | undefined;
+  readonly reasoning?: ReturnType<Run["settings"]>["reasoning"];
+}
 
 export class Choices {
   readonly #secrets: readonly string[];
   #offered: readonly Offered[] = [];
   #models: Offered | undefined;
   #modes: Modes | undefined;
+  #isKnown = false;
 
   /** `secrets`: what the agent was given, and might say. */
   constructor(secrets: readonly string[]) {
@@ -24,6 +29,12 @@ export class Choices {
     this.#offered = offered;
     this.#models = models;
     this.#modes = modes;
+    this.#isKnown = true;
+  }
+
+  /** The agent has begun once and told what it offers. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   heard(update: Update): void {
@@ -59,26 +70,35 @@ export class Choices {
 
   /** Refuses a model that the agent does not offer, as far as that is known. */
   check({ model }: Settings): void {
-    const values = this.#model?.values;
-    if (model === undefined || !values || values.some((it) => it.value === model)) return;
-    const some = values.slice(0, 12).map((it) => it.value);
+    if (model === undefined || !this.#isKnown || this.#offers(model)) return;
+    if (!this.#model)
+      throw new Fault(
+        "invalid",
+        `model: this agent offers no choice of models: leave the session's model out, or clear it, and set the agent to ${model} in its own settings.`,
+      );
+    const some = this.#model.values.slice(0, 12).map((it) => it.value);
     throw new Fault(
       "invalid",
-      `model: this agent offers no ${model}. It offers: ${some.join(", ") || "none"}.`,
+      `model: this agent offers no ${model}. It offers: ${some.join(", ") || "none"}. Choose one of these for the session, or clear its model.`,
     );
   }
 
-  /** Sets the agent's session to what ours is set to. Throws a Fault where it cannot be. */
-  async apply(link: Link, sessionId: string, { model, reasoning }: Settings): Promise<void> {
-    if (model !== undefined && model !== this.model) {
-      if (!this.#model)
-        throw new Fault(
-          "invalid",
-          `This agent offers no choice of models: set it to ${model} in its own settings, and clear the session's model.`,
-        );
-      this.check({ model });
-      await this.#set(link, sessionId, this.#model, model);
+  /**
+   * Sets the agent's session to what ours is set to; back to its own model, which `own` keeps, where that is nothing any
+   * more. Throws a Fault where it cannot be.
+   */
+  async apply(
+    link: Link,
+    sessionId: string,
+    { settings: { model, reasoning }, own }: { settings: Settings; own: OwnModel },
+  ): Promise<void> {
+    this.check({ model });
+    const wanted = model ?? own.name;
+    if (this.#model && wanted !== undefined && wanted !== this.model && this.#offers(wanted)) {
+      if (model !== undefined) await own.leaving(this.model);
+      await this.#set(link, sessionId, this.#model, wanted);
     }
+    if (model === undefined) await own.regained();
     const level = this.#level;
     const isOffered = level?.values.some((it) => it.value === reasoning) === true;
     if (level && isOffered && reasoning !== undefined && reasoning !== level.current)
@@ -103,6 +123,10 @@ export class Choices {
       const words = diagnosticOf(errorOf(error).message, this.#secrets);
       throw new Fault("unavailable", `The agent refused: ${words}`, { cause: error });
     }
+  }
+
+  #offers(model: string): boolean {
+    return this.#model?.values.some((it) => it.value === model) === true;
   }
 
   get #model(): Offered | undefined {

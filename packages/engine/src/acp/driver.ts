@@ -3,6 +3,7 @@
 import type { Connection, EngineHost, EngineSession, Result, Run, Work } from "@lichen/runtime";
 import { Fault, type Json } from "@lichen/wire";
 import type { HarnessOptions } from "../harness/port.ts";
+import { OwnModel } from "../harness/own-model.ts";
 import type { HarnessProcess, ProcessHost } from "../harness/process.ts";
 import { type Gone, type HarnessDriver, Supervisor } from "../harness/supervisor.ts";
 import { Asks } from "./asks.ts";
@@ -57,7 +58,7 @@ export class AcpDriver implements HarnessDriver, Connection {
     this.supervisor = new Supervisor({ session, host, options, processes, driver: this });
     this.#runs = new Runs({
       ...{ options, choices, asks: this.#asks, supervisor: this.supervisor },
-      held: () => this.#held,
+      ...{ own: new OwnModel(host), held: () => this.#held },
     });
   }
 

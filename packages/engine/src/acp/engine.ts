@@ -35,7 +35,11 @@ export function createAcpEngine(options: HarnessOptions): AcpEngine {
       ...{ steer: true, approve: true, resume: true },
       ...{ takeover: false, images: true, models: true },
     },
-    check: async (settings) => choices.check(settings),
+    check: async (settings) => {
+      // What it offers it tells when it begins.
+      if (settings.model !== undefined && !choices.isKnown) await opened().supervisor.ensure();
+      choices.check(settings);
+    },
     models: async () => choices.catalogue(),
     open(session: EngineSession, host: EngineHost): Connection {
       driver = new AcpDriver(session, host, { options, processes: processHost, choices });

@@ -9,6 +9,7 @@ import type { Json } from "@lichen/wire";
 import * as z from "zod";
 import type { HarnessOptions } from "../harness/port.ts";
 import { isUnwritable } from "../harness/stopping.ts";
+import type { OwnModel } from "../harness/own-model.ts";
 import type { Supervisor } from "../harness/supervisor.ts";
 import { secretsOf } from "../harness/last-words.ts";
 import { diagnosticOf } from "../model/diagnostic.ts";
@@ -32,6 +33,7 @@ export interface PromptingOptions {
   readonly choices: Choices;
   readonly asks: Asks;
   readonly supervisor: Supervisor;
+  readonly own: OwnModel;
 }
 
 export const unrecorded = "what it does cannot be recorded";
@@ -54,7 +56,7 @@ export async function prompt(
   if (parts.hasImages && talk.facts?.takesImages !== true)
     return refused("This agent takes no images: send the message without them.");
   await inTime(
-    it.choices.apply(link, sessionId, run.settings()),
+    it.choices.apply(link, sessionId, { settings: run.settings(), own: it.own }),
     "for the session's model or level",
     { clock: it.options.clock, supervisor: it.supervisor, signal: run.signal },
   );

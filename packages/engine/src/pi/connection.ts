@@ -5,7 +5,8 @@
 //   PI11 A conversation of another folder is refused before anything of it begins.
 
 import type { Connection, EngineHost, EngineSession, Result, Run, Work } from "@lichen/runtime";
-import { Fault, type Json, type JsonObject } from "@lichen/wire";
+import { type EntryData, Fault, type Json, type JsonObject } from "@lichen/wire";
+import { OwnModel } from "../harness/own-model.ts";
 import type { HarnessOptions } from "../harness/port.ts";
 import type { HarnessProcess, ProcessHost } from "../harness/process.ts";
 import { type Gone, type HarnessDriver, Supervisor } from "../harness/supervisor.ts";
@@ -55,7 +56,7 @@ export class PiConnection implements Connection, HarnessDriver {
     this.host = host;
     const { options, processes } = parts;
     this.requests = new Requests(options.clock);
-    this.catalogue = new Catalogue(this.requests);
+    this.catalogue = new Catalogue(this.requests, new OwnModel(host));
     this.supervisor = new Supervisor({ session, host, options, processes, driver: this });
   }
 
@@ -92,7 +93,7 @@ export class PiConnection implements Connection, HarnessDriver {
   async #keepConversation(id: string, file: string, line: JsonObject): Promise<void> {
     const known = this.host.harness().conversation;
     const isKnown = known?.id === id && (known.file ?? "") === file;
-    const data = { conversation: id, ...(file === "" ? {} : { file }) };
+    const data = this.#named(id, file);
     await this.host.record([
       ...(isKnown || id === "" ? [] : [{ kind: "harness.conversation", data } as const]),
       { kind: "harness.line", data: { harness, line } },
@@ -215,11 +216,20 @@ export class PiConnection implements Connection, HarnessDriver {
   }
 
   /** What pi says of its session at the end of a turn, where it has moved to another. */
-  movedTo(stats: JsonObject): { conversation: string; file?: string } | undefined {
+  movedTo(stats: JsonObject): EntryData["harness.conversation"] | undefined {
     const [id, file] = [textAt(stats, "sessionId"), textAt(stats, "sessionFile")];
     const known = this.host.harness().conversation;
     if (id === "" || (known?.id === id && (known.file ?? "") === file)) return undefined;
-    return { conversation: id, ...(file === "" ? {} : { file }) };
+    return this.#named(id, file);
+  }
+
+  #named(conversation: string, file: string): EntryData["harness.conversation"] {
+    const { ownModel } = this.host.harness().conversation ?? {};
+    return {
+      conversation,
+      ...(file === "" ? {} : { file }),
+      ...(ownModel === undefined ? {} : { ownModel }),
+    };
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { ModelCatalogue } from "@lichen/runtime";
 import { type Json, type JsonObject, type ModelInfo, Reasoning } from "@lichen/wire";
+import type { OwnModel } from "../harness/own-model.ts";
 import { isObject, numberAt, objectAt, textAt } from "./codec.ts";
 import type { Requests } from "./requests.ts";
 
@@ -9,12 +10,14 @@ const namedModels = 5;
 
 export class Catalogue {
   readonly #requests: Requests;
+  readonly #own: OwnModel;
   #models: readonly JsonObject[] | undefined;
   #current: string | undefined;
   level: string | undefined;
 
-  constructor(requests: Requests) {
+  constructor(requests: Requests, own: OwnModel) {
     this.#requests = requests;
+    this.#own = own;
   }
 
   /** `state`: what a process that has just begun says of itself. */
@@ -44,10 +47,12 @@ export class Catalogue {
     return this.#models === undefined || this.#models.some((model) => specOf(model) === spec);
   }
 
-  /** Sets pi to what a session wants; answers why it could not. */
+  /** Sets pi to what a session wants, back to its own model where it wants none any more; answers why it could not. */
   async set(wanted: { model?: string; reasoning?: Reasoning }): Promise<string | undefined> {
-    const { model, reasoning } = wanted;
+    const { reasoning } = wanted;
+    const model = wanted.model ?? this.#own.name;
     if (model !== undefined && model !== this.#current) {
+      if (wanted.model !== undefined) await this.#own.leaving(this.#current);
       const at = model.indexOf("/");
       const [provider, modelId] = [model.slice(0, Math.max(at, 0)), model.slice(at + 1)];
       const { success, error, data } = await this.#requests.ask({
@@ -55,9 +60,12 @@ export class Catalogue {
         provider,
         modelId,
       });
-      if (!success) return this.#refusal(model, error);
-      this.#current = specOf(data) ?? model;
+      // Its own, where that is gone, is whatever pi took in its place.
+      if (!success && (wanted.model !== undefined || this.mayHave(model)))
+        return this.#refusal(model, error);
+      if (success) this.#current = specOf(data) ?? model;
     }
+    if (wanted.model === undefined) await this.#own.regained();
     if (reasoning === undefined || reasoning === this.level) return undefined;
     const { success, error } = await this.#requests.ask({
       type: "set_thinking_level",
@@ -72,7 +80,8 @@ export class Catalogue {
     if (known.includes(model)) return `pi cannot be set to ${model}: ${error}`;
     const some = known.slice(0, namedModels).join(", ");
     const others = known.length > namedModels ? " and others" : "";
-    return `pi has no model ${model}${some === "" ? "" : `; it has ${some}${others}`}`;
+    const these = some === "" ? "" : `; it has ${some}${others}`;
+    return `pi has no model ${model}${these}. Choose another for the session, or clear its model`;
   }
 
   async #load(): Promise<void> {

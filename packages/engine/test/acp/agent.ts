@@ -2,7 +2,7 @@
 // prompts, one move on each line (see `moves`); what it was asked stands in STATE/journal.jsonl, one JSON line for each.
 //
 // Flags: --load or --resume offers that way back into a session (without, a session ends with its process); --images,
-// --models, --modes offer those; --sign-in wants an account; --speaks=N answers another version of the protocol;
+// --models, --models=A,B, --modes offer those; --sign-in wants an account; --speaks=N answers another version of the protocol;
 // --mute never answers; --deaf never answers when it is set to something; --late=NAME answers for a new session once STATE/NAME exists; --garbage prints what is no message and ends; --dies=WORDS says them on stderr and ends.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -44,8 +44,10 @@ else setInterval(() => {}, 60_000);
 
 function serve(): void {
   const cancels = new Map<string, AbortController>();
-  let model = "small/one";
+  const models = valueOf("models")?.split(",") ?? ["small/one", "large/two"];
+  let [model = ""] = models;
   let mode = "ask";
+  const offersModels = flags.some((it) => it.startsWith("--models"));
   const configOptions = (): SessionConfigOption[] => [
     {
       type: "select",
@@ -53,12 +55,12 @@ function serve(): void {
       name: "Model",
       category: "model",
       currentValue: model,
-      options: ["small/one", "large/two"].map((value) => ({ value, name: value })),
+      options: models.map((value) => ({ value, name: value })),
     },
   ];
   const offered = () => ({
-    ...(has("models") ? { configOptions: configOptions() } : {}),
-    ...(has("modes") || has("models")
+    ...(offersModels ? { configOptions: configOptions() } : {}),
+    ...(has("modes") || offersModels
       ? {
           modes: {
             currentModeId: mode,
@@ -67,6 +69,12 @@ function serve(): void {
         }
       : {}),
   });
+
+  /** A session goes on with the model that it was set to. */
+  const recall = (sessionId: string): void => {
+    const file = `${fileOf(sessionId)}.model`;
+    if (existsSync(file)) model = readFileSync(file, "utf8");
+  };
 
   async function prompt(params: PromptRequest, client: AgentContext): Promise<StopReason> {
     const { sessionId } = params;
@@ -134,6 +142,7 @@ function serve(): void {
     .onRequest(methods.agent.session.load, async ({ params, client }) => {
       const { sessionId } = params;
       known(sessionId);
+      recall(sessionId);
       journal({ loaded: sessionId });
       for (const { role, text } of history(sessionId))
         await client.notify(methods.client.session.update, {
@@ -147,6 +156,7 @@ function serve(): void {
     })
     .onRequest(methods.agent.session.resume, ({ params }) => {
       known(params.sessionId);
+      recall(params.sessionId);
       journal({ resumed: params.sessionId });
       return offered();
     })
@@ -160,6 +170,7 @@ function serve(): void {
       if (has("deaf")) await never({ model: params.value });
       if (typeof params.value !== "string") throw RequestError.invalidParams();
       model = params.value;
+      writeFileSync(`${fileOf(params.sessionId)}.model`, model);
       journal({ model });
       return { configOptions: configOptions() };
     })

@@ -56,15 +56,59 @@ test("[AC13] the model of the session is set before its next prompt", async () =
   expect(rig.journal().filter((fact) => "model" in fact)).toEqual([{ model: "large/two" }]);
 });
 
-test("[AC13] a model that the agent has no choice of fails the run in words", async () => {
+test("[AC31] a model is refused where the agent has no choice of models, and nothing is changed", async () => {
   const rig = await start();
   await rig.prompt("hello");
-  await rig.session.change({ model: "large/two" });
-  const settlement = await rig.prompt("model");
-  expect(settlement).toMatchObject({ terminal: "failed" });
-  expect(settlement.diagnostic).toContain("offers no choice of models");
-  expect(rig.journal().flatMap((fact) => fact["prompt"] ?? [])).toEqual(["hello"]);
+  const refused = rig.session.change({ model: "large/two" });
+  await expect(refused).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("offers no choice of models"),
+  });
+  expect((await rig.session.info()).model).toBeUndefined();
+  expect(await rig.prompt("still here")).toMatchObject({ answer: "still here" });
 });
+
+test("[AC31] an agent that has not begun yet is begun to tell whether it offers a model", async () => {
+  const rig = await start({ flags: ["--load", "--models"] });
+  await rig.prompt("hello");
+  await rig.reopen();
+  await rig.session.connect();
+  await expect(rig.session.change({ model: "huge/three" })).rejects.toThrow(/offers no huge/);
+  await rig.session.change({ model: "large/two" });
+  expect(await rig.prompt("model")).toMatchObject({ answer: "large/two" });
+});
+
+test("[AC31] a session whose model is cleared has the agent's own again, also after its process", async () => {
+  const rig = await start({ flags: ["--load", "--models"] });
+  await rig.prompt("hello");
+  await rig.session.change({ model: "large/two" });
+  expect(await rig.prompt("model")).toMatchObject({ answer: "large/two" });
+  await rig.reopen();
+  expect(await rig.prompt("model")).toMatchObject({ answer: "large/two" });
+  await rig.session.change({ model: null });
+  expect((await rig.session.info()).model).toBeUndefined();
+  await rig.reopen();
+  expect(await rig.prompt("model")).toMatchObject({ answer: "small/one" });
+  expect(await rig.prompt("model")).toMatchObject({ answer: "small/one" });
+  expect(rig.journal().flatMap((fact) => fact["model"] ?? [])).toEqual(["large/two", "small/one"]);
+});
+
+test.each([[["--load", "--models=small/one,new/four"]], [["--load"]]])(
+  "[AC31] a model that the agent offers no more fails the run with how to go on: %s",
+  async (flags) => {
+    const rig = await start({ flags: ["--load", "--models"] });
+    await rig.prompt("hello");
+    await rig.session.change({ model: "large/two" });
+    await rig.prompt("hello");
+    rig.flags = flags;
+    await rig.reopen();
+    const failed = await rig.prompt("never sent");
+    expect(failed).toMatchObject({ terminal: "failed" });
+    expect(failed.diagnostic).toMatch(/large\/two.* clear |clear .*large\/two/);
+    await rig.session.change({ model: null });
+    expect(await rig.prompt("count")).toMatchObject({ answer: "prompt 3" });
+  },
+);
 
 test("[AC13] a mode is set when it is asked for, and known when the agent changes it", async () => {
   const rig = await start({ flags: ["--load", "--modes"] });

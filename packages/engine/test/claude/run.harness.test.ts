@@ -82,11 +82,14 @@ test("[CC7] an image arrives as one", async () => {
 });
 
 test("[CC8] the session's model is the model of its next turn", async () => {
-  rig = await Rig.start({ script: ["One.", "Two."] });
+  rig = await Rig.start({ script: ["One.", "Two.", "Three."] });
   await rig.prompt("first");
   await rig.session.change({ model: "anthropic/claude-haiku-4-5" });
   await rig.prompt("second");
+  await rig.session.change({ model: null });
+  await rig.prompt("third");
   const models = rig.provider.requests.map(({ model }) => model);
+  expect(models[2]).toBe(models[0]);
   expect(models[1]).toContain("haiku");
   expect(models[0]).not.toContain("haiku");
   const names = (await rig.engine.models?.())?.models.map(({ model }) => model) ?? [];

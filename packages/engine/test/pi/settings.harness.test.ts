@@ -34,7 +34,8 @@ test("[PI15] a model that pi does not have fails the run with those it has; once
   await rig.session.change({ model: "scripted/nobody" });
   expect(await rig.prompt("go")).toMatchObject({
     terminal: "failed",
-    diagnostic: "pi has no model scripted/nobody; it has scripted/scripted-1, scripted/scripted-2",
+    diagnostic:
+      "pi has no model scripted/nobody; it has scripted/scripted-1, scripted/scripted-2. Choose another for the session, or clear its model",
   });
   expect(rig.provider.requests).toEqual([]);
   await expect(rig.session.change({ model: "scripted/none" })).rejects.toMatchObject({
@@ -47,6 +48,19 @@ test("[PI15] a model that pi does not have fails the run with those it has; once
       { model: "scripted/scripted-2", contextWindow: 100_000, isReady: true },
     ],
   });
+});
+
+test("[PI28] a session whose model is cleared has pi's own again, also in a later process", async () => {
+  const rig = await rigFor({ script: ["one", "two", "three", "four"] });
+  await rig.prompt("1");
+  await rig.session.change({ model: "scripted/scripted-2" });
+  await rig.prompt("2");
+  await rig.reopen();
+  await rig.session.change({ model: null });
+  await rig.prompt("3");
+  await rig.prompt("4");
+  const asked = rig.provider.requests.map(({ model }) => model);
+  expect(asked).toEqual(["scripted-1", "scripted-2", "scripted-1", "scripted-1"]);
 });
 
 test("[PI16] images of prompts and steers reach the model", async () => {

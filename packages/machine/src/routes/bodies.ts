@@ -14,7 +14,7 @@ const noneYet = (name: string) =>
     .max(0, `${name}: this machine has nothing of the kind yet: leave it out`)
     .exactOptional();
 
-const model = z.string().min(1).max(256).exactOptional();
+const model = z.string().min(1).max(256);
 
 /** Of a session that continues a conversation the directory may be left out: it is the conversation's. */
 export const CreateBody = z.strictObject({
@@ -23,7 +23,7 @@ export const CreateBody = z.strictObject({
   resume: z.string().min(1).max(256).exactOptional(),
   harness: z.string().exactOptional(),
   command: z.array(z.string().min(1).max(4_096)).max(64).exactOptional(),
-  model,
+  model: model.exactOptional(),
   auto_approve: z.boolean().exactOptional(),
   keep_running: z.boolean().exactOptional(),
   cage: notYet("cage", null),
@@ -33,7 +33,8 @@ export const SettingsBody = z.strictObject({
   auto_approve: z.boolean().exactOptional(),
   keep_running: z.boolean().exactOptional(),
   starred: z.boolean().exactOptional(),
-  model,
+  /** null: the harness's own. */
+  model: model.nullable().exactOptional(),
   accept_caged: notYet("accept_caged", false),
   accept_caged_from: noneYet("accept_caged_from"),
   accept_files_from: noneYet("accept_files_from"),

@@ -47,7 +47,8 @@ export interface SettingsPatch {
   readonly auto_approve?: boolean;
   readonly keep_running?: boolean;
   readonly starred?: boolean;
-  readonly model?: string;
+  /** null: the harness's own. */
+  readonly model?: string | null;
 }
 
 /** The author of what auto-approve answers. */
@@ -124,8 +125,6 @@ export class Seat {
       session: onlySession,
       events: true,
     });
-    // Not with what makes it: that is asked the same way each time the machine is opened.
-    if (model !== undefined) await this.session.change({ model });
     this.#board = await Board.open({
       session: this.session,
       lines: this.harness,
@@ -133,6 +132,8 @@ export class Seat {
       deleted: () => this.#house.gone(this),
     });
     await this.session.connect();
+    // Not with what makes it: that is asked the same way each time the machine is opened.
+    if (model !== undefined) await this.session.change({ model });
   }
 
   get agent(): Agent {

@@ -30,7 +30,7 @@ export interface Made {
 
 export interface Changes {
   readonly title?: string;
-  readonly model?: string;
+  readonly model?: string | null;
   readonly reasoning?: SessionInfo["reasoning"];
   readonly leaf?: string;
 }

@@ -13,7 +13,7 @@ import {
   RequestId,
   SessionId,
   type SessionInfo,
-  SessionSettings,
+  SessionChanges,
   type Settlement,
   textOf,
   type Withdrawal,
@@ -173,15 +173,18 @@ export class SessionHandle implements Session {
 
   async change(changes: {
     title?: string;
-    model?: string;
+    model?: string | null;
     reasoning?: Reasoning;
     leaf?: string;
   }): Promise<SessionInfo> {
-    parsed(SessionSettings, changes);
+    parsed(SessionChanges, changes);
     this.#admits();
-    const { model, reasoning } = this.#row().info;
-    if (changes.model !== undefined || changes.reasoning !== undefined)
-      await checkSettings(this.#house, this.#address.aid, { model, reasoning, ...changes });
+    const { info } = this.#row();
+    const { model = info.model, reasoning = info.reasoning } = changes;
+    // Whoever goes back to the engine's own asks for nothing that it might not have.
+    const isAsking = typeof changes.model === "string" || changes.reasoning !== undefined;
+    if (isAsking)
+      await checkSettings(this.#house, this.#address.aid, { model: model ?? undefined, reasoning });
     const by = this.#bound?.identity;
     return this.#house.directory.change(this.#address.aid, this.id, changes, by);
   }

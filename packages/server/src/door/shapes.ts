@@ -23,7 +23,8 @@ export const CreateBody = z.strictObject({
 
 export const ChangeBody = z.strictObject({
   title: title.exactOptional(),
-  model: model.exactOptional(),
+  /** null: the engine's own. */
+  model: model.nullable().exactOptional(),
   reasoning: Reasoning.exactOptional(),
   leaf: EntryId.exactOptional(),
 });
