@@ -186,3 +186,49 @@ test("[MA36] pi behind a machine reads like Claude Code", async () => {
   expect(info.tail).toEqual(["› you: say hi", "I look.", "▸ bash echo hi", "Done."]);
   expect(rig.reports).toEqual([]);
 });
+
+test("[MA41] what Claude Code and pi did not do is told once, by a result that says so", async () => {
+  const refused = { refuse: "invalid", message: "No such thing." } as const;
+  await using rig = await openReal([
+    ...[touch("never.txt"), refused, refused],
+    { parts: [{ call: { name: "bash", input: { command: "sleep 1000" } } }] },
+    "Still here.",
+  ]);
+  await using _provider = rig.provider;
+  await rig.make("claude");
+  await rig.make("pi", { harness: "pi" });
+  for (const [name, at, text] of [
+    ["claude", 1, "stopped"],
+    ["claude", 2, "refused"],
+    ["pi", 1, "refused"],
+    ["pi", 2, "stopped"],
+  ] as const) {
+    await rig.send(name, text);
+    if (text === "stopped") {
+      const state = name === "pi" ? "working" : "waiting";
+      await rig.until(name, (it) => it.state === state && /^▸/.test(it.tail?.at(-1) ?? ""));
+      await rig.tell(`/v1/sessions/${name}/interrupt`, { method: "POST" });
+    }
+    await rig.until(name, (it) => it.turns === at && it.state === "idle");
+  }
+  await rig.send("pi", "go on");
+  await rig.until("pi", (it) => it.turns === 3);
+  const results = async (name: string, count: number) => {
+    await using reader = await rig.events(name);
+    const last = (await rig.info(name)).last_seq;
+    const events = await reader.upTo(({ seq }) => seq === last);
+    const told = events.filter((event) => typeOf(event) === "result");
+    expect(told).toHaveLength(count);
+    return told.map(({ data }) => [data["subtype"] === "success", data["is_error"]]);
+  };
+  expect(await results("claude", 2)).toEqual([
+    [false, expect.anything()],
+    [expect.anything(), true],
+  ]);
+  expect(await results("pi", 3)).toEqual([
+    [false, true],
+    [false, true],
+    [true, false],
+  ]);
+  expect(rig.bugs).toEqual([]);
+});

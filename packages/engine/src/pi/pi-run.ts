@@ -211,7 +211,7 @@ export class PiRun {
     // What it came to is the next host's to say.
     if (signal.aborted && !wasCancelled(signal)) return this.#stopped();
     const result = end.how === "stopped" ? this.#stopped() : resultOf(turn, end);
-    if (end.how !== "gone") return turn.hasWorked ? this.#counted(turn, result) : result;
+    if (end.how !== "gone") return turn.hasWorked ? this.#counted(turn, end, result) : result;
     const { dropped, recorder } = turn;
     if (!end.gone.wasAsked && recorder.hasLastWord && dropped.length > 0)
       this.#left = { unread: dropped, result };
@@ -226,7 +226,7 @@ export class PiRun {
   }
 
   /** With what pi used for it. */
-  async #counted(turn: Turn, result: Result): Promise<Result> {
+  async #counted(turn: Turn, how: TurnEnd, result: Result): Promise<Result> {
     const { requests, meter } = this.#pi;
     const stats = await requests.ask({ type: "get_session_stats" }).catch(() => undefined);
     if (!stats?.success) return result;
@@ -235,15 +235,14 @@ export class PiRun {
     if (beyond) this.#run.addUsage(beyond);
     const moved = this.#pi.movedTo(data);
     // pi has said itself that it was stopped: what it used is no second end.
-    const end =
-      result.terminal === "cancelled"
-        ? []
-        : [lineDraft({ type: "response", command: "get_session_stats", success: true, data })];
+    const { terminal } = result;
+    const hasSaid = terminal === "cancelled" || (how.how === "settled" && how.wasAborted);
+    const told = { type: "response", command: "get_session_stats", success: true, data, terminal };
     return {
       ...result,
       entries: [
         ...(result.entries ?? []),
-        ...end,
+        ...(hasSaid ? [] : [lineDraft(told)]),
         ...(moved ? [{ kind: "harness.conversation", data: moved } as const] : []),
       ],
     };

@@ -73,12 +73,14 @@ function ofResponse(fields: JsonObject): JsonObject | undefined {
     const name = modelOf(textAt(model, "provider"), textAt(model, "id"));
     return initLine(textAt(data, "sessionId"), name, harness, window === 0 ? undefined : window);
   }
-  // pi says what a turn came to when it is asked after it.
-  if (command === "get_session_stats")
-    return resultLine(true, {
+  // pi says what a turn cost when it is asked after it; how that ended stands beside.
+  if (command === "get_session_stats") {
+    const terminal = textAt(fields, "terminal") || "completed";
+    return resultLine(terminal === "completed", {
       session_id: textAt(data, "sessionId"),
       total_cost_usd: numberAt(data, "cost"),
     });
+  }
   return undefined;
 }
 

@@ -92,6 +92,11 @@ test("[MA36] what pi says reads like Claude Code's: its beginning, messages, too
   expect(
     told({ type: "response", command: "get_session_stats", success: true, data: { cost: 0.5 } }),
   ).toMatchObject({ type: "result", subtype: "success", total_cost_usd: 0.5 });
+  const used = { type: "response", command: "get_session_stats", success: true, data: {} };
+  expect(told({ ...used, terminal: "completed" })).toMatchObject({ is_error: false });
+  expect(told({ ...used, terminal: "failed" })).toMatchObject({
+    ...{ type: "result", subtype: "error_during_execution", is_error: true },
+  });
   expect(told({ type: "agent_settled", aborted: true })).toMatchObject({
     type: "result",
     subtype: "error_during_execution",
