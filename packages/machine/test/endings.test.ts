@@ -157,3 +157,21 @@ test("[MA42] a prompt that was shown is closed by an event, whatever became of i
     ["claude", "withdraws"],
   ]);
 });
+
+test("[MA43] who deletes a session in the middle of its work is told that it was deleted, and nothing of its host", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const command = [process.execPath, agent, join(rig.root, "agent-state")];
+  await rig.make("a", { harness: "acp", command });
+  await using reader = await rig.events("a");
+  await rig.send("a", "hang");
+  await reader.upTo(({ kind }) => kind === "message");
+  await rig.until("a", (it) => it.running && it.state === "working");
+  expect((await rig.tell("/v1/sessions/a", { method: "DELETE" })).status).toBe(204);
+  const events: TestEvent[] = [];
+  for (let event = await reader.next(); event; event = await reader.next()) events.push(event);
+  expect(events.find(({ kind }) => kind === "stopped")?.data).toEqual({
+    reason: "its session was deleted",
+  });
+  expect(reader.comments.at(-1)).toContain("deleted");
+  expect(rig.bugs).toEqual([]);
+});

@@ -130,8 +130,8 @@ export class AcpDriver implements HarnessDriver, Connection {
     return this.#runs.run(work, run);
   }
 
-  close(): Promise<void> {
-    return this.supervisor.close();
+  close(why?: string): Promise<void> {
+    return this.supervisor.close(why);
   }
 
   #hold(process: HarnessProcess): Held {
@@ -151,11 +151,16 @@ export class AcpDriver implements HarnessDriver, Connection {
       ...{ asks: this.#asks, files, terminals },
       turn: () => talk.turnNow(),
       durable: async () => talk.turn?.recorder.durable(),
-      promptName: (id) => names.of(id),
+      names,
     });
     const link = new Link((line) => process.write(line), answering, {
       update: (params, line) => talk.hear(params, line),
-      message: (line, what) => talk.message(asksPerson(what.asks) ? names.named(line) : line, what),
+      message: (line, what) =>
+        asksPerson(what.asks) ? names.came(line) : talk.message(line, what),
+      answering: (id) => {
+        const line = names.answered(id);
+        if (line !== undefined) talk.keep(line);
+      },
       report,
     });
     return { link, talk, terminals, ended: process.ended };

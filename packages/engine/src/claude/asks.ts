@@ -182,8 +182,7 @@ export class Asks {
       [...this.#open.values()].map(async (open) => {
         open.undecided = () => left.push(open.request);
         // A run that was stopped withdraws by its settlement; so does one whose log does not take this.
-        if (!this.#run.signal.aborted && (await this.#withdraw(open, reason, how)))
-          await open.over;
+        if (!this.#run.signal.aborted && (await this.#withdraw(open, reason, how))) await open.over;
         if (!this.#open.has(open.request.id)) return;
         this.#forget(open);
         left.push(open.request);

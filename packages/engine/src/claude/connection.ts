@@ -93,8 +93,8 @@ export class ClaudeConnection implements Connection {
     return this.#greeting;
   }
 
-  async close(): Promise<void> {
-    await this.supervisor.close();
+  async close(why?: string): Promise<void> {
+    await this.supervisor.close(why);
   }
 
   async run(work: Work, run: Run): Promise<Result> {

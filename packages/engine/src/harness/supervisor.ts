@@ -168,10 +168,10 @@ export class Supervisor {
   }
 
   /** Ends the process and starts none any more. */
-  async close(): Promise<void> {
+  async close(why = "its host ended"): Promise<void> {
     this.#isClosed = true;
     this.#cancelCheck?.();
-    await this.finish("its host ended");
+    await this.finish(why);
   }
 
   /** Settings have changed: one that is kept running is looked after from now on. */

@@ -232,8 +232,8 @@ export class PiConnection implements Connection, HarnessDriver {
     };
   }
 
-  async close(): Promise<void> {
+  async close(why?: string): Promise<void> {
     this.#isClosed = true;
-    await this.supervisor.close();
+    await this.supervisor.close(why);
   }
 }

@@ -211,7 +211,9 @@ export class PiRun {
     // What it came to is the next host's to say.
     if (signal.aborted && !wasCancelled(signal)) return this.#stopped();
     const result = end.how === "stopped" ? this.#stopped() : resultOf(turn, end);
-    if (end.how !== "gone") return turn.hasWorked ? this.#counted(turn, end, result) : result;
+    const wasAborted = end.how === "settled" && end.wasAborted;
+    if (end.how !== "gone")
+      return turn.hasWorked ? this.#counted(turn, result, wasAborted) : result;
     const { dropped, recorder } = turn;
     if (!end.gone.wasAsked && recorder.hasLastWord && dropped.length > 0)
       this.#left = { unread: dropped, result };
@@ -226,7 +228,7 @@ export class PiRun {
   }
 
   /** With what pi used for it. */
-  async #counted(turn: Turn, how: TurnEnd, result: Result): Promise<Result> {
+  async #counted(turn: Turn, result: Result, wasAborted = false): Promise<Result> {
     const { requests, meter } = this.#pi;
     const stats = await requests.ask({ type: "get_session_stats" }).catch(() => undefined);
     if (!stats?.success) return result;
@@ -236,7 +238,7 @@ export class PiRun {
     const moved = this.#pi.movedTo(data);
     // pi has said itself that it was stopped: what it used is no second end.
     const { terminal } = result;
-    const hasSaid = terminal === "cancelled" || (how.how === "settled" && how.wasAborted);
+    const hasSaid = terminal === "cancelled" || wasAborted;
     const told = { type: "response", command: "get_session_stats", success: true, data, terminal };
     return {
       ...result,

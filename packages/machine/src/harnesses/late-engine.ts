@@ -246,8 +246,8 @@ class LateConnection implements Connection {
     return false;
   }
 
-  async close(): Promise<void> {
-    await this.#inner?.close();
+  async close(why?: string): Promise<void> {
+    await this.#inner?.close(why);
   }
 }
 

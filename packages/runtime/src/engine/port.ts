@@ -103,7 +103,8 @@ export interface Connection {
    * or a failed commit, and settles the command `failed`. It must end soon after `run.signal` aborts.
    */
   run(work: Work, run: Run): Promise<Result>;
-  close(): Promise<void>;
+  /** `why`, in words: left out where its host ends. */
+  close(why?: string): Promise<void>;
   /** True: it holds a process worth keeping between runs. Otherwise it is closed when the queue is empty. */
   readonly stays?: boolean;
 }
@@ -200,6 +201,8 @@ export interface Question {
   readonly kind: "tool" | "question";
   /** The harness's own id of it, by which clients of the machine API answer. */
   readonly prompt?: string;
+  /** What the harness itself said to ask: written with the question, just before it. */
+  readonly line?: EntryData["harness.line"];
   /** The call that it is about, or whose tool asks, by its assistant entry and place. */
   readonly assistant?: string;
   readonly index?: number;

@@ -60,13 +60,13 @@ export class Connections {
   }
 
   /** Settles when it is closed, also where it was closing already, or there is none. */
-  close(sid: number): Promise<void> {
+  close(sid: number, why?: string): Promise<void> {
     const before = this.#closing.get(sid)?.closed;
     const open = this.#open.get(sid);
     if (!open) return before ?? Promise.resolve();
     this.#open.delete(sid);
     const { aid, connection } = open;
-    const closing = this.#house.closing((async () => connection.close())());
+    const closing = this.#house.closing((async () => connection.close(why))());
     const closed = Promise.all([before, closing]).then(() => {
       if (this.#closing.get(sid)?.closed === closed) this.#closing.delete(sid);
     });

@@ -186,7 +186,7 @@ export class Coordinator implements RunHouse {
     const run = this.#live.get(sid);
     run?.stop("deleted");
     run?.end();
-    return this.#connections.close(sid);
+    return this.#connections.close(sid, "its session was deleted");
   }
 
   /** Opens a session's connection before any run needs it. */
