@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
@@ -69,5 +70,47 @@ test(
     const named = await home.run(["adopt", shop, "--name", "store", "--json"]);
     expect(JSON.parse(named.stdout)).toMatchObject({ name: "store", dir: home.path("shop") });
     expect((await home.run(["ps"])).stdout.match(/^\w+/gm)).toEqual(["site", "store"]);
+  },
+);
+
+test(
+  "[UP30] adopt tells of the coding agent that still runs in a terminal there, and ends it once a person said so",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    await conversation(home, site, "site", 0);
+    await mkdir(home.path("bin"));
+    await writeFile(home.path("bin/claude"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const env = { PATH: `${home.path("bin")}:/usr/bin:/bin` };
+    await StartedMachine.start(home, [], { env });
+    const script = "trap 'exit 0' TERM; while :; do read -t 1000 line || exit 1; done";
+    const hand = spawn("/bin/bash", ["-c", script], {
+      ...{ argv0: "claude", cwd: home.path("site"), env: { HOME: home.dir } },
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    const ended = new Promise<number | null>((resolve) => hand.once("exit", resolve));
+    await new Promise((resolve) => hand.once("spawn", resolve));
+    try {
+      expect((await home.run(["adopt"])).stdout).toContain(`in a terminal (process ${hand.pid})`);
+      const unsure = await home.run(["adopt", site, "--stop-terminal"]);
+      expect(unsure).toMatchObject({ code: 1, stdout: "" });
+      expect(unsure.stderr).toMatch(/Nobody can be asked here\. .*say --yes/);
+      expect((await home.run(["adopt", site, "--yes"])).code).toBe(2);
+      const adopted = await home.run(["adopt", site]);
+      expect(adopted).toMatchObject({ code: 0, stdout: "site\n" });
+      expect(adopted.stderr).toMatch(
+        /runs in its directory in a terminal too .*close it there, or end it from here/,
+      );
+      const stopped = await home.run(["adopt", site, "--stop-terminal", "--yes"]);
+      expect(stopped).toMatchObject({ code: 0, stdout: "" });
+      expect(stopped.stderr).toMatch(
+        new RegExp(`process ${hand.pid} in .*site was told to end\nsession site goes on with it`),
+      );
+      expect(await ended).toBe(0);
+      const none = await home.run(["adopt", site, "--stop-terminal", "--yes"]);
+      expect(none.stderr).toContain("no terminal has it open");
+    } finally {
+      hand.kill("SIGKILL");
+    }
   },
 );

@@ -63,7 +63,7 @@ test("[K44] every command, option and closed set of the table is offered where i
   expect(await fromTable("capability", "nonsense", "")).toEqual([]);
   expect(wordsOf(await fromTable("start", "--port", "0", "--s"))).toEqual(["--state"]);
   expect(await fromTable("start", "--json", "--js")).toEqual([]);
-  expect(await fromTable("start", "--port=0", "--p")).toEqual([]);
+  expect(await fromTable("start", "--port=0", "--po")).toEqual([]);
   expect(wordsOf(await fromTable("completion", ""))).toEqual(["bash", "zsh", "fish"]);
   expect(await fromTable("start", "")).toEqual([":folder"]);
   expect(await fromTable("start", "--state", "")).toEqual([":folder"]);

@@ -63,6 +63,11 @@ test(
     const log = await desk.run(["log", "demo", "--json"]);
     expect(new Set(log.stdout.match(/"by":"[^"]*"/g))).toEqual(new Set(['"by":"laptop"']));
 
+    const set = await laptop.run(["set", "demo", "--star", "on", ...on]);
+    expect(set).toMatchObject({ code: 0, stdout: "star: on\n" });
+    expect((await laptop.run(["devices", ...on])).stdout).toMatch(/^dev_\w+ +laptop +owner/);
+    expect(JSON.parse((await laptop.run(["adopt", "--json", ...on])).stdout)).toEqual([]);
+
     const [id = ""] = (await desk.run(["devices"])).stdout.split(" ");
     expect((await desk.run(["devices", "revoke", id])).code).toBe(0);
     const gone = await laptop.run(["ps", ...on]);

@@ -39,7 +39,7 @@ export const MachineConversation = z.looseObject({
   last_user: z.string().nullish(),
   last_assistant: z.string().nullish(),
   adopted_by: z.string().nullish(),
-  terminals: z.array(z.looseObject({ pid: z.number() })).optional(),
+  terminals: z.array(z.looseObject({ pid: z.number(), dir: z.string() })).optional(),
 });
 export type MachineConversation = z.infer<typeof MachineConversation>;
 

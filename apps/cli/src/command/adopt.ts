@@ -7,6 +7,7 @@ import {
   MachineConversationList,
   MachineSession,
 } from "@lichen/wire";
+import { askedYes } from "../ask-yes.ts";
 import { type Input, UsageError } from "../command.ts";
 import { type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
 import { oneLine } from "../printable.ts";
@@ -18,8 +19,13 @@ const mostListed = 200;
 
 export async function run(input: Input, terminal: Terminal): Promise<number> {
   const id = input.argument("id");
-  if (id === undefined && input.value("name") !== undefined)
-    throw new UsageError("adopt: --name needs the <id> of a conversation", "adopt");
+  const stray = ["name", "stop-terminal", "yes"].find(
+    (it) => input.flag(it) || input.value(it) !== undefined,
+  );
+  if (id === undefined && stray !== undefined)
+    throw new UsageError(`adopt: --${stray} needs the <id> of a conversation`, "adopt");
+  if (input.flag("yes") && !input.flag("stop-terminal"))
+    throw new UsageError("adopt: --yes goes with --stop-terminal", "adopt");
   const machine = await reachMachine(input, terminal);
   try {
     const limit = id === undefined ? Number(input.value("limit") ?? 30) : mostListed;
@@ -50,7 +56,12 @@ function list(
     it.harness ?? "claude",
     oneLine(it.dir, 60),
     ago(it.modified, nowMs),
-    it.adopted_by ? `is session ${oneLine(it.adopted_by, 64)}` : "",
+    [
+      it.adopted_by ? `is session ${oneLine(it.adopted_by, 64)}` : "",
+      openIn(it) === "" ? "" : `in a terminal (${openIn(it)})`,
+    ]
+      .filter((part) => part !== "")
+      .join(", "),
     oneLine(it.last_user || it.last_assistant || "", 60),
   ]);
   for (const line of aligned(rows)) terminal.answer(`${line}\n`);
@@ -76,6 +87,14 @@ async function adopt(
       "invalid",
       `Several conversations begin with ${oneLine(id, 100)}: ${meant.map((it) => it.id).join(", ")}. Name one whole.`,
     );
+  if (input.flag("stop-terminal")) {
+    const end = await stopTerminals(found?.terminals ?? [], machine, input, terminal);
+    if (end !== undefined) return end;
+    if (found?.adopted_by) {
+      terminal.say(`session ${oneLine(found.adopted_by, 64)} goes on with it`);
+      return 0;
+    }
+  }
   const harness = input.value("harness") ?? found?.harness;
   // One that is not listed may be there all the same: pi's are not.
   const made = await machine.ask("/v1/sessions", MachineSession, {
@@ -89,16 +108,46 @@ async function adopt(
   if (input.flag("json")) terminal.answer(`${JSON.stringify(made)}\n`);
   else {
     terminal.answer(`${made.name}\n`);
-    const held = found?.terminals ?? [];
-    if (held.length > 0)
+    if (found && openIn(found) !== "" && !input.flag("stop-terminal"))
       terminal.say(
-        `a terminal may still have it open (process ${held.map(({ pid }) => pid).join(", ")}): leave it there, so that only one goes on with it`,
+        `${found.harness ?? "claude"} runs in its directory in a terminal too (${openIn(found)}), and may have this conversation open: ` +
+          `close it there, or end it from here, so that only one goes on with it:\n  ${commandName()} adopt ${found.id} --stop-terminal${machine.place}`,
       );
     terminal.say(
       `${made.harness} in ${made.dir}. Talk to it:\n  ${commandName()} send ${made.name} "…" --wait${machine.place}`,
     );
   }
   return 0;
+}
+
+/** The processes that may have it open; empty where none does. */
+function openIn({ terminals = [] }: MachineConversation): string {
+  const pids = terminals.map(({ pid }) => pid).join(", ");
+  return pids === "" ? "" : `process ${pids}`;
+}
+
+/** Ends each that the person lets go. Answers an exit code where the command is over by that. */
+async function stopTerminals(
+  terminals: NonNullable<MachineConversation["terminals"]>,
+  machine: ReachedMachine,
+  input: Input,
+  terminal: Terminal,
+): Promise<number | undefined> {
+  if (terminals.length === 0) terminal.say("no terminal has it open");
+  for (const { pid, dir } of terminals) {
+    const what = `process ${pid} in ${oneLine(dir, 100)}`;
+    const isMeant =
+      input.flag("yes") ||
+      (await askedYes(`End the coding agent that runs in a terminal there (${what})?`, terminal));
+    if (isMeant === undefined) return 130;
+    if (!isMeant) {
+      terminal.say(`${what} stays, and nothing was adopted`);
+      return 1;
+    }
+    await machine.tell(`/v1/terminals/${pid}/stop`);
+    terminal.say(`${what} was told to end`);
+  }
+  return undefined;
 }
 
 /** The folder's name, as a session can be called. */

@@ -1,8 +1,6 @@
 // `lichen rm`: a session of this machine removed, once a person said so.
 
-import { onStopSignal } from "@lichen/server/node";
-import { Fault } from "@lichen/wire";
-import { askYes } from "../ask-yes.ts";
+import { askedYes } from "../ask-yes.ts";
 import type { Input } from "../command.ts";
 import { type MachineSession, reachMachine } from "../machine/reach-machine.ts";
 import type { Terminal } from "../terminal.ts";
@@ -12,7 +10,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   try {
     const session = await machine.get(input.argument("name") ?? "");
     const { name } = session;
-    const isMeant = input.flag("yes") || (await isConfirmed(session, terminal));
+    const isMeant = input.flag("yes") || (await askedYes(question(session), terminal));
     if (isMeant === undefined) return 130;
     if (!isMeant) {
       terminal.say(`${name} stays`);
@@ -26,25 +24,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   }
 }
 
-/** Undefined after Ctrl-C. */
-async function isConfirmed(
-  { name, state, dir }: MachineSession,
-  terminal: Terminal,
-): Promise<boolean | undefined> {
-  if (!terminal.canAsk)
-    throw new Fault("invalid", `Nobody can be asked here whether ${name} is to go: say --yes.`);
-  const stop = new AbortController();
-  const ignoreSignals = onStopSignal(() => stop.abort());
+function question({ name, state, dir }: MachineSession): string {
   const work = state === "idle" ? "" : " It is at work.";
-  try {
-    return await askYes(
-      `Remove session ${name} with its process and its log?${work} ${dir} stays as it is.`,
-      stop.signal,
-    );
-  } catch (error) {
-    if (stop.signal.aborted) return undefined;
-    throw error;
-  } finally {
-    ignoreSignals();
-  }
+  return `Remove session ${name} with its process and its log?${work} ${dir} stays as it is.`;
 }

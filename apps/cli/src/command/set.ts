@@ -38,26 +38,31 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
 function change(
   machine: ReachedMachine,
   { name }: MachineSession,
-  patch: Record<string, boolean | string>,
+  patch: Patch,
 ): Promise<MachineSession> {
   return machine.ask(`/v1/sessions/${name}`, MachineSession, { method: "PATCH", body: patch });
 }
 
-function patchOf(input: Input): Record<string, boolean | string> {
+/** A model of null is the coding agent's own choice. */
+type Patch = Readonly<Record<string, boolean | string | null>>;
+
+function patchOf(input: Input): Patch {
   const model = input.value("model");
   return Object.fromEntries([
     ...switches.flatMap(([name, field]) => {
       const value = input.value(name);
       return value === undefined ? [] : [[field, value === "on"] as const];
     }),
-    ...(model === undefined ? [] : [["model", model] as const]),
+    ...(model === undefined ? [] : [["model", model === "default" ? null : model] as const]),
   ]);
 }
+
+const own = "the coding agent's own choice";
 
 /** What its newest event says of the model is that of the turn before. */
 function told(session: MachineSession, model?: string): [name: string, value: string][] {
   return [
     ...switches.map(([name, field]): [string, string] => [name, session[field] ? "on" : "off"]),
-    ["model", oneLine(model ?? session.model, 256) || "the coding agent's own choice"],
+    ["model", model === "default" ? own : oneLine(model ?? session.model, 256) || own],
   ];
 }

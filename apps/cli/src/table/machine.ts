@@ -182,8 +182,7 @@ export const machine: readonly CommandSpec[] = [
       {
         name: "model",
         value: "name",
-        summary:
-          "the model, as the coding agent calls it (of Claude Code default is its own choice)",
+        summary: "the model, as the coding agent calls it; default is its own choice",
       },
       state,
       on,
@@ -209,7 +208,9 @@ export const machine: readonly CommandSpec[] = [
     summary: "continue a conversation that Claude Code or pi had on this computer",
     details: [
       "Without an id it lists them, the latest first. With one (or its beginning) the conversation goes on as a session, in its " +
-        "own directory. Leave the terminal that still has it open, so that only one goes on with it.",
+        "own directory.",
+      "A coding agent that still runs in a terminal there is told of: end it, so that only one goes on with the conversation. " +
+        "--stop-terminal does that from here, once you said so.",
     ],
     arguments: [{ name: "id", summary: "the conversation's id", required: false }],
     options: [
@@ -233,10 +234,20 @@ export const machine: readonly CommandSpec[] = [
             ? undefined
             : `takes a whole number from 1 to 999, not "${value}"`,
       },
+      {
+        name: "stop-terminal",
+        summary: "end what runs in a terminal in its directory, after asking",
+      },
+      yes,
       state,
+      on,
       json,
     ],
-    examples: ["lichen adopt", "lichen adopt 0b6f2c9e --name site"],
+    examples: [
+      "lichen adopt",
+      "lichen adopt 0b6f2c9e --name site",
+      "lichen adopt 0b6f2c9e --stop-terminal",
+    ],
     load: () => import("../command/adopt.ts"),
   },
   {
@@ -246,7 +257,7 @@ export const machine: readonly CommandSpec[] = [
       "Shows a code to scan and the address under it, and waits until a device used it or five minutes are over. The device " +
         "gets a key of its own, which `lichen devices revoke` takes back. Ctrl-C takes the code back (130).",
       "With an address that a machine elsewhere shows, this computer becomes its device, and --on that machine's host is taken " +
-        "by new, ps, send, attach, approve, cancel, log, restart, rename, set and rm.",
+        "by new, ps, send, attach, approve, cancel, log, restart, rename, set, rm, adopt and devices.",
     ],
     arguments: [
       {
@@ -279,7 +290,7 @@ export const machine: readonly CommandSpec[] = [
       { name: "action", summary: "revoke", required: false, offers: ["revoke"] },
       { name: "id", summary: "of revoke: the device's id, such as dev_3wk…", required: false },
     ],
-    options: [state, json],
+    options: [state, on, json],
     examples: ["lichen devices", "lichen devices revoke dev_3wklk58v8jrz"],
     load: () => import("../command/devices.ts"),
   },
