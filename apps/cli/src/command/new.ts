@@ -52,10 +52,10 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   }
 }
 
-/** Relative to where the command is typed; `~` is for the machine to read. */
+/** Relative to where the command is typed; what begins with `~` is for the machine to read. */
 function placeOf(input: Input): string {
   const dir = input.argument("dir") ?? ".";
-  if (/^~(\/|$)/.test(dir) || isAbsolute(dir)) return dir;
+  if (dir.startsWith("~") || isAbsolute(dir)) return dir;
   if (input.value("on") === undefined) return resolve(dir);
   throw new UsageError(
     "new: with --on the directory is one of that machine: say all of it, such as ~/site",

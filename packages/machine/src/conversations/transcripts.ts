@@ -105,7 +105,7 @@ function idIn(harness: TranscriptHarness, name: string): string | undefined {
 }
 
 function named(place: string | undefined, home: string): string | undefined {
-  return place === undefined || place.trim() === "" || !/^[~/]/.test(place)
+  return place === undefined || place.trim() === "" || !/^(~(\/|$)|\/)/.test(place)
     ? undefined
     : placeOf(place, home);
 }

@@ -13,14 +13,19 @@ export const SessionName = z
     "name: letters, digits, . _ and -, beginning with a letter or a digit, 64 at most",
   );
 
-/** A directory as a person wrote it, absolute: `~` is the home of the user whose machine this is, and what else is relative lies there too. */
+/** A directory as a person wrote it, absolute: `~` is the home of the user whose machine this is. */
 export function placeOf(written: string, home: string): string {
   if (written.trim() === "") throw new Fault("invalid", "dir: name the session's directory.");
   if (written.includes("\0")) throw new Fault("invalid", "dir: no path holds a zero byte.");
-  return resolve(
-    home,
-    written.replace(/^~(?=\/|$)/, () => home),
-  );
+  if (!/^(~(\/|$)|\/)/.test(written)) throw new Fault("invalid", notWhole(written));
+  return resolve(written.replace(/^~/, () => home));
+}
+
+function notWhole(written: string): string {
+  const [first = ""] = written.split("/");
+  if (first.startsWith("~"))
+    return `dir: ${first} is nobody's home here: only ~ is known, that of this machine's own user. Say the whole path, from / on.`;
+  return `dir: ${written} is relative, and nobody here knows to what: say the whole path, from / or from ~/ on.`;
 }
 
 /** Whether the directory is there; refuses a file, and what could not be made below one. */

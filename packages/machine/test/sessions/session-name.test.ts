@@ -22,13 +22,14 @@ test("[MA4] a session's name begins with a letter or a digit, holds letters, dig
     expect(SessionName.safeParse(name).success).toBe(false);
 });
 
-test("[MA5] a directory may begin with ~ for the home of the machine's user, and a relative one lies there", () => {
+test("[MA5] a directory may begin with ~ for the home of the machine's user; another's home, and a relative one, are refused", () => {
   expect(placeOf("~", "/home/me")).toBe("/home/me");
   expect(placeOf("~/code/../x", "/home/me")).toBe("/home/me/x");
-  expect(placeOf("work", "/home/me")).toBe("/home/me/work");
   expect(placeOf("/tmp/~/x", "/home/me")).toBe("/tmp/~/x");
-  expect(placeOf("~other", "/home/me")).toBe("/home/me/~other");
-  for (const wrong of ["", "  ", "a\0b"]) expect(() => placeOf(wrong, "/home/me")).toThrow(/dir:/);
+  for (const wrong of ["", "  ", "/a\0b", "~other", "~other/x", "work", "./x", "../x", " /x", "-"])
+    expect(() => placeOf(wrong, "/home/me")).toThrow(/^dir: /);
+  expect(() => placeOf("~other/x", "/home/me")).toThrow("~other is nobody's home here");
+  expect(() => placeOf("work/x", "/home/me")).toThrow("work/x is relative");
 });
 
 test("[MA5] a directory that is made is taken back with those above it where its request fails, but for what somebody has put there", async () => {
