@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { plistText, unitText } from "../src/service/unit.ts";
@@ -104,5 +104,30 @@ test(
     const refusing = await home.run(["service", "install"], { env: await fakeManager(home, true) });
     expect(refusing.code).toBe(1);
     expect(refusing.stderr).toMatch(/Failed to connect to bus.*XDG_RUNTIME_DIR/);
+  },
+);
+
+test(
+  "[UP31] a service that cannot be installed leaves nothing, or what was there before; one whose manager is out of reach is taken away all the same",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const path = home.path(".config/systemd/user/lichen.service");
+    const refusing = { env: await fakeManager(home, true) };
+    expect((await home.run(["service", "install"], refusing)).code).toBe(1);
+    expect(existsSync(path)).toBe(false);
+    const link = home.path(".config/systemd/user/default.target.wants/lichen.service");
+    await mkdir(home.path(".config/systemd/user/default.target.wants"), { recursive: true });
+    await writeFile(path, "what was there before\n");
+    await symlink(path, link);
+    expect((await home.run(["service", "install"], refusing)).code).toBe(1);
+    expect(await readFile(path, "utf8")).toBe("what was there before\n");
+    const gone = await home.run(["service", "uninstall"], refusing);
+    expect(gone).toMatchObject({ code: 0, stdout: `${path}\n` });
+    expect(gone.stderr).toMatch(
+      /not started again; what runs of it now could not be stopped\. .*connect to bus/,
+    );
+    expect(existsSync(path)).toBe(false);
+    await expect(lstat(link)).rejects.toThrow("ENOENT");
   },
 );

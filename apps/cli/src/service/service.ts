@@ -16,6 +16,8 @@ const patienceMs = 30_000;
 export interface Service {
   /** The file that says what is run. */
   readonly path: string;
+  /** What the manager makes beside it to start the service. */
+  readonly links: readonly string[];
   readonly text: (line: Line) => string;
   /** Makes the file count and starts the service, or starts it anew. */
   start(): Promise<void>;
@@ -48,6 +50,7 @@ function systemd(): Service {
   const tell = (...args: string[]) => ask("systemctl", ["--user", ...args]);
   return {
     path,
+    links: [join(dirname(path), "default.target.wants", unitName)],
     text: unitText,
     start: async () => {
       await tell("daemon-reload");
@@ -80,6 +83,7 @@ function launchd(): Service {
   const out = () => answerOf("launchctl", ["bootout", `${domain}/${serviceLabel}`]);
   return {
     path,
+    links: [],
     text: (line) => plistText(line, log),
     start: async () => {
       await out();
@@ -97,14 +101,26 @@ function launchd(): Service {
   };
 }
 
-/** Writes the file whole; answers whether it says something else than before. */
-export async function writeService(path: string, text: string): Promise<boolean> {
-  if ((await readService(path)) === text) return false;
+/** Writes the file and starts the service; answers whether it says something else than before. What fails leaves all as it was. */
+export async function installService(service: Service, text: string): Promise<boolean> {
+  const { path } = service;
+  const before = await readService(path);
+  if (before !== text) await writeService(path, text);
+  try {
+    await service.start();
+  } catch (error) {
+    if (before === undefined) await removeService(service);
+    else if (before !== text) await writeService(path, before);
+    throw error;
+  }
+  return before !== text;
+}
+
+async function writeService(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const fresh = `${path}.new`;
   await writeFile(fresh, text, { mode: 0o644 });
   await rename(fresh, path);
-  return true;
 }
 
 /** Undefined where there is none. */
@@ -117,8 +133,9 @@ export async function readService(path: string): Promise<string | undefined> {
   }
 }
 
-export async function removeService(path: string): Promise<void> {
-  await rm(path, { force: true });
+/** Takes away all that would start it again, whatever becomes of what runs. */
+export async function removeService({ path, links }: Service): Promise<void> {
+  for (const each of [path, ...links]) await rm(each, { force: true });
 }
 
 async function ask(program: string, args: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { findAgent } from "@lichen/server/node";
 import type { Input } from "../../command.ts";
-import { lineOf, serviceHere, writeService } from "../../service/service.ts";
+import { installService, lineOf, serviceHere } from "../../service/service.ts";
 import type { Terminal } from "../../terminal.ts";
 import { commandName } from "../../typed.ts";
 
@@ -18,8 +18,7 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
   const folders = input
     .values("folder")
     .map((dir) => findAgent(dir, process.env["LICHEN_AGENT"]).dir);
-  const isChanged = await writeService(service.path, service.text(lineOf([...folders, ...args])));
-  await service.start();
+  const isChanged = await installService(service, service.text(lineOf([...folders, ...args])));
   terminal.answer(`${service.path}\n`);
   terminal.say(
     `${isChanged ? "installed and started" : "it was installed already; started anew"}. See it: ${commandName()} service status`,
