@@ -59,8 +59,17 @@ test(
     await until(page, `document.body.textContent.includes("waits for you")`);
     expect((await pairing.ended).code).toBe(0);
     expect(pairing.stderr).toContain("my phone is paired");
-    // No script of any page can read what it comes in with.
-    expect(await page.evaluate("document.cookie + JSON.stringify(localStorage)")).toBe("{}");
+    // What scripts can read is no credential, and neither is what the browser sends to every server of that computer.
+    expect(await page.evaluate("document.cookie")).toBe("");
+    const { "lichen-page": word = "", ...more } =
+      await page.evaluate<Record<string, string>>("({ ...localStorage })");
+    expect(more).toEqual({});
+    const withWord = { headers: { "lichen-page": word } };
+    expect((await fetch(new URL("/agents", machine.url), withWord)).status).toBe(401);
+    const status = (init: string) =>
+      page.evaluate(`fetch("/agents", ${init}).then(({ status }) => status)`);
+    expect(await status(`{}`)).toBe(401);
+    expect(await status(JSON.stringify(withWord))).toBe(200);
 
     await until(page, `document.querySelector("pre")?.textContent.includes("buy milk")`);
     await press(page, "Allow");
@@ -131,6 +140,12 @@ test(
     await press(page, "Deny");
     await until(page, `document.getElementById("told").textContent.includes("viewer may not")`);
     await until(page, `document.querySelector("section").dataset.waits === "1"`);
+    // It goes on by itself once the machine is back.
+    expect(await machine.running.stop("SIGTERM")).toBe(0);
+    await until(page, `document.getElementById("told").textContent.includes("trying again")`);
+    await home.start(["up", "--port", new URL(machine.url).port, "--json"]).firstLine();
+    await until(page, `document.getElementById("told").textContent === ""`);
+    expect(await page.evaluate(`document.querySelectorAll("section").length`)).toBe(1);
   },
 );
 

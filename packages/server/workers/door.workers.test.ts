@@ -83,8 +83,10 @@ test("[H28] the door keeps its guard, its credentials and its refusals in a Dura
     expect((await ask("/agents/a/sessions", { json: { requestId: "r", more: 1 } })).status).toBe(
       400,
     );
-    const cookie = (await ask("/login", { json: { token } })).headers.get("set-cookie")!;
-    const headers = { cookie: cookie.split(";")[0]!, authorization: null };
+    const login = await ask("/login", { json: { token } });
+    const { page } = (await login.json()) as { page: string };
+    const cookie = login.headers.get("set-cookie")!.split(";")[0]!;
+    const headers = { cookie, "lichen-page": page, authorization: null };
     expect((await ask("/agents", { headers })).status).toBe(200);
   }));
 

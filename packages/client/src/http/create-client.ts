@@ -12,7 +12,7 @@ import { noHost, recordOf } from "./refusal.ts";
 export interface ClientOptions {
   /** Where the host listens: `http://127.0.0.1:7387`. What answers there is told the token, and does not have to prove itself. */
   readonly url: string;
-  /** The owner's token or a device's; left out where a cookie speaks. A function is asked before every request. */
+  /** The owner's token or a device's; left out where `fetch` brings another credential. A function is asked before every request. */
   readonly token?: string | (() => string | Promise<string>);
   /** The way out, where it is not the platform's own `fetch`. */
   readonly fetch?: Fetch;

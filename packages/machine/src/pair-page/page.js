@@ -1,9 +1,14 @@
 // The page of a device that was paired by its address: it brings the code, exchanges the key that it gets for a cookie that
-// no script can read, and shows what the machine does and what it asks. The code stands behind the `#`, which no browser
-// sends, and leaves the address here before it can stand in a history.
+// no script can read and a word that stands beside it, and shows what the machine does and what it asks. The code stands
+// behind the `#`, which no browser sends, and leaves the address here before it can stand in a history.
 
 const [told, form, list] = ["told", "pair", "sessions"].map((id) => document.getElementById(id));
 const code = location.hash.slice(1);
+/** Where the word is kept: the browser gives it to pages of this port alone, the cookie to every server of this computer. */
+const kept = "lichen-page";
+const pauseMs = 2_000;
+/** A machine that has nothing to say says so three times as often. */
+const silenceMs = 60_000;
 /** The key, between its claim and its exchange. */
 let key;
 const agents = new Map();
@@ -26,7 +31,8 @@ async function pair() {
     key = claimed.key;
     say("Paired as " + claimed.device.name + ".");
   }
-  await ask("/login", { token: key });
+  const { page } = await ask("/login", { token: key });
+  localStorage.setItem(kept, page);
   key = undefined;
   form.hidden = true;
   await follow();
@@ -35,35 +41,70 @@ async function pair() {
 async function follow() {
   await learnAgents();
   say("");
-  const events = new EventSource("/events");
   const take = (info) => {
     const id = info.agent + "\n" + info.session;
     const place = sessions.get(id) ?? { section: make("section"), asked: new Map() };
     sessions.set(id, { ...place, info });
     void attempt(() => draw(id, sessions.get(id)));
   };
-  const all = (event) => {
+  const all = ({ sessions: found }) => {
     say("");
     list.replaceChildren();
     sessions.clear();
-    const { sessions: found } = JSON.parse(event.data);
     found.forEach(take);
     if (found.length === 0) say("This machine has no sessions yet.");
   };
-  events.addEventListener("baseline", all);
-  events.addEventListener("reset", all);
-  events.addEventListener("session", (event) => take(JSON.parse(event.data)));
-  events.addEventListener("deleted", (event) => {
-    const { agent, session } = JSON.parse(event.data);
+  const deleted = ({ agent, session }) => {
     const id = agent + "\n" + session;
     sessions.get(id)?.section.remove();
     sessions.delete(id);
-  });
-  events.addEventListener("error", () => {
+  };
+  const takers = new Map([
+    ["baseline", all],
+    ["reset", all],
+    ["session", take],
+    ["deleted", deleted],
+  ]);
+  for (;;) {
+    // However it breaks off, it begins anew; only a refusal is the end.
+    await hear(takers).catch(() => {});
     say("No connection to the machine; trying again…");
-    // A refusal ends the stream for good: why is asked.
-    if (events.readyState === EventSource.CLOSED) void attempt(learnAgents);
-  });
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await learnAgents().catch((error) => {
+      if (error.status < 500) throw error;
+    });
+  }
+}
+
+/** Hands over what the machine tells, until it tells no more. An `EventSource` could not say the word. */
+async function hear(takers) {
+  const silence = new AbortController();
+  let timer;
+  const listen = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), silenceMs);
+  };
+  listen();
+  try {
+    const answer = await fetch("/events", { headers: credential(), signal: silence.signal });
+    if (!answer.ok) return;
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ""; ;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      listen();
+      const frames = (text + value).split("\n\n");
+      text = frames.pop();
+      for (const frame of frames) {
+        const [kind, data] = ["event", "data"].map(
+          (name) => new RegExp(`^${name}: (.*)$`, "m").exec(frame)?.[1],
+        );
+        if (data !== undefined) takers.get(kind)?.(JSON.parse(data));
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function learnAgents() {
@@ -77,7 +118,7 @@ async function draw(id, { info, section, asked }) {
   const title = info.session === "main" ? name : name + "/" + info.session;
   const state = info.approvals > 0 ? "waits for you" : info.state;
   const about = info.title ?? info.preview ?? "";
-  const head = [make("h2", title), make("p", state + (about && ": " + about))];
+  const head = [make("h2", title), make("p", state + (about && ": " + revealed(about)))];
   section.replaceChildren(...head, ...asked.values());
   section.dataset.waits = info.approvals > 0 ? "1" : "0";
   section.dataset.at = info.lastAt;
@@ -169,14 +210,22 @@ function revealed(text) {
 }
 
 async function ask(path, body) {
-  const headers = { "content-type": "application/json" };
-  const sent = body && { method: "POST", headers, body: JSON.stringify(body) };
+  const headers = { "content-type": "application/json", ...credential() };
+  const sent = body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers };
   const answer = await fetch(path, sent);
   const found = answer.status === 204 ? {} : await answer.json();
   if (answer.ok) return found;
-  if (answer.status === 401 && !body)
-    throw new Error("This device is not paired, or not any more: run lichen pair on the machine.");
-  throw new Error(found.error?.message ?? found.error);
+  const why =
+    answer.status === 401 && !body
+      ? "This device is not paired, or not any more: run lichen pair on the machine."
+      : (found.error?.message ?? found.error);
+  throw Object.assign(new Error(why), { status: answer.status });
+}
+
+/** What counts beside the cookie. */
+function credential() {
+  const page = localStorage.getItem(kept);
+  return page === null ? {} : { [kept]: page };
 }
 
 /** What goes wrong is told. */

@@ -41,7 +41,9 @@ describe("the devices of an owner", () => {
     const { id, key } = await first.pair("phone");
     const login = await first.ask("/login", { json: { token: key }, token: null });
     const cookie = String(login.headers["set-cookie"]?.[0]).split(";")[0]!;
-    const byCookie = () => first.ask("/v1/sessions", { token: null, headers: { cookie } });
+    const { page } = JSON.parse(login.text) as { page: string };
+    const headers = { cookie, "lichen-page": page };
+    const byCookie = () => first.ask("/v1/sessions", { token: null, headers });
     expect((await byCookie()).status).toBe(200);
     expect((await first.ask(`/v1/devices/${id}`, { method: "DELETE" })).status).toBe(204);
     expect((await first.ask("/v1/sessions", { token: key })).status).toBe(401);

@@ -161,7 +161,10 @@ describe("who may do what on a machine", () => {
     const approval = await waitingIn(rig, id);
     for (const token of [null, rig.host.token, phone.key]) {
       const over = { socket: own.path, token };
-      const cookie = { cookie: `lichen_x=${phone.id}.99999999999.${"0".repeat(64)}` };
+      const cookie = {
+        cookie: `lichen_x=${phone.id}.99999999999.${"0".repeat(64)}`,
+        "lichen-page": "0".repeat(64),
+      };
       const answer = { json: { allow: true }, headers: cookie, ...over };
       expect((await rig.ask(`/v1/sessions/work/prompts/${approval}`, answer)).status).toBe(403);
       const command = { type: "answer", requestId: "r", approvalId: approval, allow: true };

@@ -6,6 +6,8 @@
 //   Browsers keep cookies by name and host and not by port, so each host's cookie has a name of its own.
 //   A cookie says nothing of the token it was exchanged for: it is a signed name with an end, and it is void as soon
 //   as its token is (rotated or revoked).
+//   Whatever else listens on the same computer, an agent's web server too, is sent the cookie of who looks at it, and could
+//   bring it here. So it counts only beside a word that pages of this very port keep and say in a header.
 
 import type { Arrival } from "./arrival.ts";
 import { isEqual, sign } from "./proof.ts";
@@ -39,6 +41,8 @@ export interface Visitors {
   enter(device: string, arrival: Arrival | undefined): boolean;
 }
 
+/** The header in which a page says its word. */
+const pageHeader = "lichen-page";
 const cookieSeconds = 30 * 24 * 3_600;
 const nobody: Principal = { kind: "none" };
 
@@ -73,7 +77,8 @@ export class Credentials {
       return (bearer && this.#known(bearer[1]!)?.principal) ?? nobody;
     }
     const cookie = headers.get("cookie");
-    if (cookie !== null) return this.#ofCookies(cookie, arrival);
+    const page = headers.get(pageHeader);
+    if (cookie !== null && page !== null) return this.#ofCookies(cookie, page, arrival);
     return this.#ofLine(arrival);
   }
 
@@ -93,13 +98,17 @@ export class Credentials {
     return known && sign(known.sha256, text);
   }
 
-  /** The value of `Set-Cookie` for a good token; undefined for another. */
-  async exchange(token: string, isSecure: boolean): Promise<string | undefined> {
+  /** The value of `Set-Cookie` for a good token, and the word that pages say beside it; undefined for another token. */
+  async exchange(
+    token: string,
+    isSecure: boolean,
+  ): Promise<{ readonly cookie: string; readonly page: string } | undefined> {
     const known = this.#known(token);
     if (!known) return undefined;
     const end = Math.floor(this.#now() / 1000) + cookieSeconds;
-    const value = `${known.id}.${end}.${await this.#seal(known, end)}`;
-    return this.#setCookie(value, cookieSeconds, isSecure);
+    const value = `${known.id}.${end}.${await seal("cookie", known, end)}`;
+    const cookie = this.#setCookie(value, cookieSeconds, isSecure);
+    return { cookie, page: await seal("page", known, end) };
   }
 
   /** The value of `Set-Cookie` that takes the cookie back. */
@@ -115,7 +124,7 @@ export class Credentials {
     return found;
   }
 
-  async #ofCookies(header: string, arrival: Arrival | undefined): Promise<Principal> {
+  async #ofCookies(header: string, page: string, arrival: Arrival | undefined): Promise<Principal> {
     const name = this.#cookieName();
     for (const pair of header.split(";")) {
       const parts = /^ *([^=]+)=([A-Za-z0-9_-]{1,80})\.(\d{1,12})\.([0-9a-f]{64}) *$/.exec(pair);
@@ -123,13 +132,10 @@ export class Credentials {
       const known = this.#tokens().find((token) => token.id === parts[2]);
       const end = Number(parts[3]);
       if (!known || end * 1000 <= this.#now()) continue;
-      if (isEqual(await this.#seal(known, end), parts[4]!)) return known.principal;
+      const isCookie = isEqual(await seal("cookie", known, end), parts[4]!);
+      if (isEqual(await seal("page", known, end), page) && isCookie) return known.principal;
     }
     return this.#ofLine(arrival);
-  }
-
-  #seal(known: KnownToken, end: number): Promise<string> {
-    return sign(known.sha256, `cookie ${known.id} ${end}`);
   }
 
   #cookieName(): string {
@@ -142,4 +148,8 @@ export class Credentials {
     const secure = isSecure ? "; Secure" : "";
     return `${this.#cookieName()}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
   }
+}
+
+function seal(half: "cookie" | "page", { id, sha256 }: KnownToken, end: number): Promise<string> {
+  return sign(sha256, `${half} ${id} ${end}`);
 }

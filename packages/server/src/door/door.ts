@@ -148,9 +148,9 @@ export function createDoor(options: DoorOptions): Door {
     if (request.method !== "POST") return wrongMethod(request.method, ["POST"]);
     readyOwner();
     const { token } = await readJson(request, LoginBody);
-    const cookie = await credentials.exchange(token, isSecure(request));
-    if (cookie === undefined) throw new Fault("unauthenticated", "That token is not known here.");
-    return noContent({ "set-cookie": cookie });
+    const halves = await credentials.exchange(token, isSecure(request));
+    if (halves === undefined) throw new Fault("unauthenticated", "That token is not known here.");
+    return json({ page: halves.page }, 200, { "set-cookie": halves.cookie });
   };
 
   const logout = (request: Request): Response => {

@@ -8,6 +8,11 @@ const login = async (rig: Rig, token: string): Promise<Answer> =>
 
 const cookieOf = (answer: Answer): string => answer.headers["set-cookie"]![0]!.split(";")[0]!;
 
+/** What a page of the host sends by itself, and what it says. */
+const halvesOf = (answer: Answer) => ({ cookie: cookieOf(answer), "lichen-page": pageOf(answer) });
+
+const pageOf = (answer: Answer): string => (answer.json() as { page: string }).page;
+
 describe("who comes in", () => {
   test("[H3] without a known credential every route but /health and /login answers 401, also one that is not there", async () => {
     await using rig = await openAgentRig();
@@ -66,25 +71,55 @@ describe("who comes in", () => {
   test("[H5] a browser exchanges a token once for a cookie that no script reads, no other site sends and that tells nothing of the token", async () => {
     await using rig = await openAgentRig();
     const answer = await login(rig, rig.tokens.owner);
-    expect(answer.status).toBe(204);
+    expect(answer.status).toBe(200);
     const [header] = answer.headers["set-cookie"]!;
     expect(header).toContain("; HttpOnly; SameSite=Strict");
     expect(header).not.toContain(rig.tokens.owner);
     expect(header).not.toContain(rig.tokens.sha256(rig.tokens.owner));
     expect(header).not.toContain("Secure");
-    const headers = { cookie: `other=1; ${cookieOf(answer)}; more=2` };
+    expect(answer.text).not.toContain(rig.tokens.owner);
+    expect(answer.text).not.toContain(rig.tokens.sha256(rig.tokens.owner));
+    const headers = { ...halvesOf(answer), cookie: `other=1; ${cookieOf(answer)}; more=2` };
     expect((await rig.ask("/agents", { token: null, headers })).status).toBe(200);
     expect(refused(await login(rig, "wrong"))).toMatchObject({ code: "unauthenticated" });
   });
 
+  test("[H5] what another server on the same computer is sent, or a script could read, is no credential by itself", async () => {
+    await using rig = await openAgentRig();
+    const one = halvesOf(await login(rig, rig.tokens.owner));
+    const viewer = rig.tokens.issue({ kind: "viewer" });
+    const other = halvesOf(await login(rig, viewer.token));
+    const seal = one.cookie.split(".").at(-1)!;
+    for (const headers of [
+      { cookie: one.cookie },
+      { "lichen-page": one["lichen-page"] },
+      { cookie: one.cookie, "lichen-page": other["lichen-page"] },
+      { cookie: other.cookie, "lichen-page": one["lichen-page"] },
+      { cookie: one.cookie, "lichen-page": seal },
+      { cookie: one.cookie, "lichen-page": "" },
+      { authorization: `Bearer ${one["lichen-page"]}`, cookie: one.cookie },
+    ])
+      for (const [path, method] of [
+        ["/agents", "GET"],
+        ["/events", "GET"],
+        ["/agents/a/sessions", "POST"],
+      ] as const)
+        expect((await rig.ask(path, { method, token: null, headers })).status, path).toBe(401);
+    for (const headers of [one, other])
+      expect((await rig.ask("/agents", { token: null, headers })).status).toBe(200);
+  });
+
   test("[H5] a cookie that was changed, has ended, or whose token is void is none", async () => {
     await using rig = await openAgentRig();
-    const cookie = cookieOf(await login(rig, rig.tokens.owner));
+    const owners = await login(rig, rig.tokens.owner);
+    const cookie = cookieOf(owners);
     const viewer = rig.tokens.issue({ kind: "viewer" });
-    const viewers = cookieOf(await login(rig, viewer.token));
-    const status = async (value: string) =>
-      (await rig.ask("/agents", { token: null, headers: { cookie: value } })).status;
-    expect(await status(viewers)).toBe(200);
+    const viewersLogin = await login(rig, viewer.token);
+    const viewers = cookieOf(viewersLogin);
+    const status = async (value: string, answer = owners) =>
+      (await rig.ask("/agents", { token: null, headers: { ...halvesOf(answer), cookie: value } }))
+        .status;
+    expect(await status(viewers, viewersLogin)).toBe(200);
 
     const [name, id, end, seal] = /^(\w+)=([\w-]+)\.(\d+)\.(\w+)$/.exec(cookie)!.slice(1) as [
       string,
@@ -104,26 +139,26 @@ describe("who comes in", () => {
       expect(await status(forged), forged).toBe(401);
 
     rig.tokens.revoke(viewer.id);
-    expect(await status(viewers)).toBe(401);
+    expect(await status(viewers, viewersLogin)).toBe(401);
     expect(await status(cookie)).toBe(200);
     rig.clock.advance(30 * 24 * 3_600_000);
     expect(await status(cookie)).toBe(401);
-    const fresh = cookieOf(await login(rig, rig.tokens.owner));
+    const again = await login(rig, rig.tokens.owner);
+    expect(await status(cookieOf(again), again)).toBe(200);
     rig.tokens.rotate();
-    expect(await status(fresh)).toBe(401);
+    expect(await status(cookieOf(again), again)).toBe(401);
   });
 
   test("[H5] two hosts on one computer do not take each other's cookie from the browser", async () => {
     await using one = await openAgentRig();
     await using two = await openAgentRig();
-    const cookies = [
-      cookieOf(await login(one, one.tokens.owner)),
-      cookieOf(await login(two, two.tokens.owner)),
-    ];
+    const logins = [await login(one, one.tokens.owner), await login(two, two.tokens.owner)];
+    const cookies = logins.map(cookieOf);
     expect(new Set(cookies.map((cookie) => cookie.split("=")[0])).size).toBe(2);
-    const headers = { cookie: cookies.join("; ") };
-    for (const rig of [one, two])
+    for (const [at, rig] of [one, two].entries()) {
+      const headers = { cookie: cookies.join("; "), "lichen-page": pageOf(logins[at]!) };
       expect((await rig.ask("/agents", { token: null, headers })).status).toBe(200);
+    }
   });
 
   test("[H5] behind TLS the cookie is for TLS alone, and a logout takes it back", async () => {
