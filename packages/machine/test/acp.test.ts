@@ -35,6 +35,21 @@ test("[MA36] an agent of the Agent Client Protocol is asked and allowed under th
   expect(rig.reports).toEqual([]);
 });
 
+test("[MA42] of what an agent asks only that is shown as a prompt which somebody is asked", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const command = [process.execPath, program, join(rig.root, "agent-state")];
+  await rig.make("a", { harness: "acp", command, auto_approve: true });
+  await using reader = await rig.events("a");
+  await rig.send("a", "visit http://example.invalid/\nmisask it\npermit edit the file");
+  const events = await reader.upTo(({ data }) => data["type"] === "result");
+  const shown = events.filter(({ data }) => data["type"] === "control_request");
+  expect(shown).toHaveLength(1);
+  const answers = events.filter(({ kind }) => kind === "answer");
+  expect(answers).toMatchObject([
+    { by: "auto-approve", data: { prompt: shown[0]?.data["request_id"], allow: true } },
+  ]);
+});
+
 test("[MA43] a model that the agent cannot be set to is refused, also for a session that is made, and nothing is left", async () => {
   await using rig = await Rig.open({ harnesses: ownHarnesses() });
   const command = [process.execPath, program, join(rig.root, "agent-state")];

@@ -350,6 +350,30 @@ export function approvalsContract(host: string, withSql: WithSql): void {
     },
   );
 
+  check(
+    "[P8] the line by which a harness asks stands with its question, or neither does",
+    async (stage) => {
+      const said = { harness: "h", line: { says: "may I?" } };
+      const life = await stage.open({
+        engine: [{ ask: { key: "q", kind: "tool", line: said } }, { say: "done" }],
+      });
+      const session = life.session();
+      life.trouble = (statement) =>
+        statement.startsWith("insert into approval") ? new Error("no") : undefined;
+      await settled(session, await sent(session, prompt("r1")));
+      expect(await kindsOf(session)).not.toContain("harness.line");
+      life.trouble = undefined;
+      const id = await sent(session, prompt("r2"));
+      const [approval] = await asked(session);
+      const entries = await entriesOf(session);
+      const at = entries.findIndex(({ kind }) => kind === "approval.asked");
+      expect(entries[at]?.data).not.toHaveProperty("line");
+      expect(entries[at - 1]).toMatchObject({ kind: "harness.line", commandId: id, data: said });
+      await session.send(answer("a1", approval!));
+      expect((await settled(session, id)).terminal).toBe("completed");
+    },
+  );
+
   check("[P5] a harness that needs no answer any more withdraws its question", async (stage) => {
     let answered: Answer | undefined;
     const life = await stage.open({

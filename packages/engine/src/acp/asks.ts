@@ -32,6 +32,8 @@ import { callOf } from "./wire.ts";
 /** A request of the agent's: its own name, and when it needs no answer any more. */
 export interface AskRequest {
   readonly prompt: string;
+  /** Its line for the log, by which it is shown to people: taken where it has an answer, or is asked. */
+  readonly line: () => JsonObject;
   readonly signal: AbortSignal;
 }
 
@@ -67,10 +69,12 @@ export class Asks {
     const news = callOf(request.toolCall);
     const asked = news && (await turn.calls.asked(news));
     await turn.recorder.durable();
-    const { by, ...decision } = await this.#decide(turn, request, how, asked);
+    const { by, wasAsked, ...decision } = await this.#decide(turn, request, how, asked);
     const callId = request.toolCall.toolCallId;
     if (!isAllowing(decision.outcome, request.options)) turn.calls.denied(callId);
     else await turn.calls.allowed(callId);
+    // With its answer, so that it is never shown without.
+    if (by !== undefined && !wasAsked) turn.line(how.line());
     turn.recorder.record(lineOf(answerLine(how, Json.parse(decision), by)));
     await turn.recorder.durable();
     return decision;
@@ -81,7 +85,7 @@ export class Asks {
     { options, toolCall }: RequestPermissionRequest,
     how: AskRequest,
     asked: { readonly known: KnownCall; readonly place?: object } | undefined,
-  ): Promise<Decision & { readonly by?: string }> {
+  ): Promise<Decision & { readonly by?: string; readonly wasAsked?: boolean }> {
     const title = asked?.known.title ?? toolCall.title ?? "";
     const questions = questionsIn(asked?.known.input);
     const automatic = questions ? undefined : approvedOnce(options);
@@ -106,7 +110,7 @@ export class Asks {
         ...(title ? { description: title } : {}),
       },
     );
-    if (isApproved && automatic) return { outcome: automatic, by: "auto-approve" };
+    if (isApproved && automatic) return { outcome: automatic, by: "auto-approve", wasAsked: true };
     if (!answer) return { outcome: cancelled };
     if (questions) return decisionOf(questions, answer, options);
     return { outcome: outcomeOfAnswer(answer, options, title) };
@@ -164,7 +168,7 @@ export class Asks {
 
   async #ask(
     { run }: Turn,
-    { prompt, signal }: AskRequest,
+    { prompt, signal, line }: AskRequest,
     about: Pick<Pending, "callId" | "canApprove">,
     question: Omit<Question, "key" | "prompt">,
   ): Promise<{ readonly answer?: Answer; readonly isApproved: boolean }> {
@@ -174,7 +178,10 @@ export class Asks {
     const withdraw = (): void => void this.#withdraw([pending], "the agent needs it no more");
     signal.addEventListener("abort", withdraw, { once: true });
     try {
-      const answer = await run.ask({ ...question, key: prompt, prompt });
+      const answer = await run.ask({
+        ...{ ...question, key: prompt, prompt },
+        line: lineOf(line()).data,
+      });
       return { answer, isApproved: pending.isApproved && answer.outcome === "withdrawn" };
     } catch (error) {
       // The run was stopped: the agent is told that its request is cancelled.

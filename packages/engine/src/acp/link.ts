@@ -24,6 +24,8 @@ export interface LinkEvents {
   update(params: unknown, line: Json): void;
   /** A request of the agent or the answer to one of ours, before anything follows from it. */
   message(line: Json, what: { readonly asks?: string; readonly answers?: string }): void;
+  /** One of its requests, by its id, is being answered. */
+  answering(id: string | number | null): void;
   /** A line that is no message of the protocol. */
   report(error: unknown): void;
 }
@@ -59,7 +61,10 @@ export class Link {
         write: async (message) => {
           if ("method" in message && "id" in message && message.id !== null)
             this.#asked.set(message.id, message.method);
-          if (!("method" in message)) this.#open.delete(String(message.id));
+          if (!("method" in message)) {
+            this.#open.delete(String(message.id));
+            events.answering(message.id);
+          }
           try {
             await write(Json.parse(message));
           } catch (error) {

@@ -6,6 +6,7 @@ import { Fault } from "@lichen/wire";
 import type { AskRequest, Asks } from "./asks.ts";
 import type { AgentFiles } from "./host/files.ts";
 import type { Terminals } from "./host/terminals.ts";
+import type { RequestNames } from "./request-names.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Served {
@@ -16,8 +17,7 @@ export interface Served {
   turn(): Promise<Turn>;
   /** Settles when all that the agent said so far is durable. */
   durable(): Promise<void>;
-  /** A name for a request, unlike that of any other process's. */
-  promptName(requestId: unknown): string;
+  readonly names: RequestNames;
 }
 
 /** Whether a request of this method is for a person to answer. */
@@ -31,7 +31,8 @@ export function asksPerson(method: string | undefined): boolean {
 /** Adds what answers the agent's requests. */
 export function serving(it: Served): (app: ClientApp) => ClientApp {
   const how = (context: { requestId: unknown; signal: AbortSignal }): AskRequest => ({
-    prompt: it.promptName(context.requestId),
+    prompt: it.names.of(context.requestId),
+    line: () => it.names.shown(context.requestId),
     signal: context.signal,
   });
   return (app) =>

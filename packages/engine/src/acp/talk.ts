@@ -12,7 +12,6 @@ import type { Asks } from "./asks.ts";
 import type { Choices } from "./choices.ts";
 import type { Greeted } from "./greeting.ts";
 import { lineOf } from "./message.ts";
-import { asksPerson } from "./serving.ts";
 import type { Turn } from "./turn.ts";
 import { type Update, updateOf } from "./wire.ts";
 
@@ -128,8 +127,8 @@ export class Talk {
     this.#open();
   }
 
-  /** A request of the agent, or its answer to one of ours. */
-  message(line: Json, { asks, answers }: { asks?: string; answers?: string }): void {
+  /** The agent's answer to a request of ours. */
+  message(line: Json, { answers }: { answers?: string }): void {
     if (answers === "session/prompt") {
       // What follows in this very chunk belongs to no turn any more.
       this.#answer = line;
@@ -137,12 +136,15 @@ export class Talk {
       return;
     }
     const isKept =
-      asksPerson(asks) ||
       answers === "initialize" ||
       answers?.startsWith("session/new") ||
       answers?.startsWith("session/load") ||
       answers?.startsWith("session/resume");
-    if (!isKept) return;
+    if (isKept) this.keep(line);
+  }
+
+  /** A line of the turn in hand, or of none. */
+  keep(line: Json): void {
     if (this.#turn) this.#turn.line(line);
     else this.note(line);
   }

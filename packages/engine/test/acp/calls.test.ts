@@ -255,6 +255,49 @@ test("[AC7] a choice that can be refused is a choice too: none of its ways is ta
   expect(await rig.settled(refused)).toMatchObject({ answer: "o2" });
 });
 
+/** The lines by which the agent asked, and whether each is shown to people. */
+async function requests(rig: Rig): Promise<[method: unknown, isShown: boolean][]> {
+  return (await rig.data("harness.line")).flatMap(({ line }) => {
+    const { method, id, _meta: meta } = line as Record<string, unknown>;
+    const { prompt } = (meta ?? {}) as Record<string, unknown>;
+    const isRequest = id !== undefined && method !== undefined;
+    return isRequest ? [[method, typeof prompt === "string"] as [unknown, boolean]] : [];
+  });
+}
+
+test("[AC32] what nobody is asked is not shown as a question, and its line is kept", async () => {
+  const rig = await start();
+  const settlement = await rig.prompt("visit http://example.invalid/", "misask remove all");
+  expect(settlement).toMatchObject({ terminal: "completed" });
+  expect(settlement.answer).toContain("decline");
+  expect(settlement.answer).toContain("Invalid params");
+  expect(await requests(rig)).toEqual([
+    ["elicitation/create", false],
+    ["session/request_permission", false],
+  ]);
+  expect(await rig.data("approval.asked")).toEqual([]);
+});
+
+test("[AC32] a question is shown with what a person can answer, or with what auto-approve answered, never alone", async () => {
+  const rig = await start();
+  const commandId = await rig.begin("permit execute tests");
+  await rig.answer((await rig.asked()).approvalId, { allow: true });
+  await rig.settled(commandId);
+  rig.settings = { ...rig.settings, autoApprove: true };
+  await rig.prompt("permit execute more");
+  expect(await requests(rig)).toEqual([
+    ["session/request_permission", true],
+    ["session/request_permission", true],
+  ]);
+  const entries = await rig.entries();
+  const at = entries.findIndex(({ data }) => JSON.stringify(data).includes("request_permission"));
+  expect(entries[at + 1]?.kind).toBe("approval.asked");
+  rig.settings = { ...rig.settings, autoApprove: false };
+  rig.refuseWrites("approval.asked");
+  await rig.prompt("permit execute never");
+  expect(await requests(rig)).toHaveLength(2);
+});
+
 test("[AC30] an answer is for the one request that it was given to, also where the agent uses its id again", async () => {
   const rig = await start();
   const commandId = await rig.begin("forge 77 delete", "wait go", "forge 77 delete", "wait on");

@@ -174,6 +174,24 @@ export const moves: Readonly<Record<string, Move>> = {
     });
     await it.update(chunk(JSON.stringify(answer)));
   },
+  /** A request that nobody can answer: a page to visit. */
+  visit: (it, url) =>
+    told(it, async () => {
+      const params = {
+        mode: "url",
+        sessionId: it.sessionId,
+        elicitationId: "e",
+        url,
+        message: "Go",
+      };
+      return JSON.stringify(await it.client.request("elicitation/create", params));
+    }),
+  /** `misask TITLE`: a request for permission that is none of the protocol's */
+  misask: (it, title) =>
+    told(it, async () => {
+      const params = { sessionId: it.sessionId, toolCall: { toolCallId: "m-1", title } };
+      return JSON.stringify(await it.client.request("session/request_permission", params));
+    }),
   read: (it, path) =>
     told(it, async () => {
       const request = { sessionId: it.sessionId, path };

@@ -27,9 +27,9 @@ export function acpToClaude(line: Json): Json {
     case "session/update":
       return ofUpdate(objectIn(params["update"])) ?? otherLine(harness, line);
     case "session/request_permission":
-      return ofPermission(nameOf(fields), params);
+      return isShown(fields) ? ofPermission(nameOf(fields), params) : otherLine(harness, line);
     case "elicitation/create":
-      return ofForm(nameOf(fields), params);
+      return isShown(fields) ? ofForm(nameOf(fields), params) : otherLine(harness, line);
     case "":
       return ofAnswer(fields) ?? otherLine(harness, line);
     default:
@@ -106,6 +106,11 @@ function outputOf(call: JsonObject): JsonObject[] {
 /** The name under which a request is answered, unlike that of any other process's. */
 function nameOf(fields: JsonObject): string {
   return textAt(objectIn(fields["_meta"]), "prompt");
+}
+
+/** What nobody was asked has no name. */
+function isShown(fields: JsonObject): boolean {
+  return nameOf(fields) !== "";
 }
 
 function ofPermission(name: string, params: JsonObject): JsonObject {

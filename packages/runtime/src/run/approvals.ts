@@ -149,7 +149,8 @@ export class Approvals {
           isAskedAgain: question.prompt === askedAbout(sql, former.asked).prompt,
         });
       const expiresAt = tx.at + this.#ttlMs;
-      const { key: name, check: _check, ...shown } = question;
+      const { key: name, check: _check, line, ...shown } = question;
+      if (line) session.append({ kind: "harness.line", command: seqOf(cid), data: line });
       const asked = session.info.head + 1;
       session.append({
         kind: "approval.asked",
