@@ -114,7 +114,7 @@ test("[MA11] what sub-agents say and what a harness makes up is not taken for th
   await rig.send("a", "go");
   const info = await rig.until("a", (it) => it.turns === 1 && it.context_window > 0);
   expect(info).toMatchObject({
-    preview: "API Error",
+    preview: "the real thing",
     model: "scripted-1",
     context_used: 16,
     context_window: 1_000,

@@ -10,6 +10,8 @@ type Said =
 /** What one line says of the whole conversation. */
 export interface LineFacts {
   readonly said: readonly Said[];
+  /** No model said it: the harness did, for people to see. */
+  readonly isMadeUp?: true;
   readonly model?: string;
   /** Tokens of the model's context that the conversation fills. */
   readonly contextUsed?: number;
@@ -18,7 +20,7 @@ export interface LineFacts {
 
 const nothing: LineFacts = { said: [] };
 /** What Claude Code calls the model of messages that it wrote itself. */
-const synthetic = "<synthetic>";
+export const synthetic = "<synthetic>";
 
 export function factsOf(line: Json): LineFacts {
   const fields = objectIn(line);
@@ -57,15 +59,14 @@ function ofMessage(value: Json | undefined): LineFacts {
       return [{ tool: name, input: objectIn(input) }];
     return [];
   });
+  if (message["model"] === synthetic) return { said, isMadeUp: true };
   const model = modelIn(message["model"]);
   if (model === undefined) return { said };
   return { said, ...model, ...contextIn(objectIn(message["usage"])) };
 }
 
 function modelIn(value: Json | undefined): { model: string } | undefined {
-  return typeof value === "string" && value !== "" && value !== synthetic
-    ? { model: value }
-    : undefined;
+  return typeof value === "string" && value !== "" ? { model: value } : undefined;
 }
 
 function contextIn(usage: JsonObject): { contextUsed: number } | undefined {

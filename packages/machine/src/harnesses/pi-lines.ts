@@ -92,11 +92,13 @@ function ofMessage(message: JsonObject): JsonObject | undefined {
         typeof content === "string" ? [{ type: "text", text: content }] : objectsIn(content);
       const failure =
         textAt(message, "stopReason") === "error" ? textAt(message, "errorMessage") : "";
+      const own = blocks.flatMap(blockOf);
+      if (own.length === 0 && failure !== "") return notice(failure);
       const model = modelOf(textAt(message, "provider"), textAt(message, "model"));
-      return assistantLine(
-        [...blocks.flatMap(blockOf), ...(failure === "" ? [] : [{ type: "text", text: failure }])],
-        { ...(model === "" ? {} : { model }), usage: usageOf(objectIn(message["usage"])) },
-      );
+      return assistantLine([...own, ...(failure === "" ? [] : [{ type: "text", text: failure }])], {
+        ...(model === "" ? {} : { model }),
+        usage: usageOf(objectIn(message["usage"])),
+      });
     }
     case "toolResult":
       return toolResultLine(

@@ -1,6 +1,7 @@
 // Lines in the stream-json that clients of the machine API know, for harnesses that speak another language.
 
 import type { Json, JsonObject } from "@lichen/wire";
+import { synthetic } from "../events/lines.ts";
 
 export function assistantLine(
   content: readonly JsonObject[],
@@ -12,7 +13,7 @@ export function assistantLine(
 
 /** What a person has to see although no model said it. */
 export function notice(text: string): JsonObject {
-  return assistantLine([{ type: "text", text }]);
+  return assistantLine([{ type: "text", text }], { model: synthetic });
 }
 
 export function toolResultLine(id: string, content: Json, isError: boolean): JsonObject {

@@ -60,7 +60,8 @@ export async function glanceAfter(
   const line = await beginningOf(entry.data.line, read, readCharacters);
   const outside = outsideOf?.(line);
   if (outside) return { ...glance, tail: asked(before.tail, outside.by, outside.text) };
-  const { said, model, contextUsed, contextWindow } = factsOf(toClaudeLine?.(line) ?? line);
+  const facts = factsOf(toClaudeLine?.(line) ?? line);
+  const { said, model, contextUsed, contextWindow } = facts;
   const texts: string[] = [];
   const lines: string[] = [];
   for (const it of said)
@@ -70,7 +71,7 @@ export async function glanceAfter(
       if (text.trim() !== "") texts.push(text);
       lines.push(...linesOf(text));
     }
-  const last = texts.at(-1);
+  const last = facts.isMadeUp ? undefined : texts.at(-1);
   return {
     ...glance,
     ...(last === undefined ? {} : { preview: charactersOf(last, previewCharacters) }),

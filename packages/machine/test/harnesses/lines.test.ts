@@ -103,7 +103,11 @@ test("[MA36] what pi says reads like Claude Code's: its beginning, messages, too
   });
   expect(told({ type: "auto_retry_end", success: false, finalError: "429" })).toMatchObject({
     type: "assistant",
-    message: { content: [{ text: "429" }] },
+    message: { model: "<synthetic>", content: [{ text: "429" }] },
+  });
+  const broken = { role: "assistant", model: "m", stopReason: "error", errorMessage: "400" };
+  expect(told({ type: "message_end", message: broken })).toMatchObject({
+    message: { model: "<synthetic>", content: [{ text: "400" }] },
   });
   for (const odd of [null, 1, "x", [], {}, { type: "message_end" }, { type: "response" }])
     expect(told(odd)).toEqual({ type: "system", subtype: "pi", line: odd });

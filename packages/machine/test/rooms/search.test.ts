@@ -127,6 +127,29 @@ test("[AD32] hits are told newest first, those of the log under their events' nu
   expect((await rig.tell("/v1/sessions/none/search?q=x")).status).toBe(404);
 });
 
+test("[MA11] what a harness made up is not found as the model's words, and takes no place of what is", async () => {
+  const madeUp = (text: string): Draft[] => [
+    assistantLine("", { message: { model: "<synthetic>", content: [{ type: "text", text }] } }),
+    { kind: "message.assistant", data: { content: [{ type: "text", text }], stop: "stop" } },
+  ];
+  const append = [
+    ...[says("kettle one"), says("kettle two"), says("kettle three")].flat(),
+    ...Array.from({ length: 5 }, () => madeUp("API Error: the kettle is cold")).flat(),
+  ];
+  await using rig = await Rig.open({
+    harnesses: [scriptedHarness({ script: () => [{ append }] })],
+  });
+  await rig.make("a");
+  await rig.send("a", "boil");
+  await rig.until("a", (info) => info.turns === 1);
+  const texts = async (q: string) => (await search(rig, "a", q)).map(({ snippet }) => snippet);
+  const found = await search(rig, "a", "kettle", "&limit=2");
+  expect(found.map(({ snippet }) => snippet)).toEqual(["kettle three", "kettle two"]);
+  expect(await texts("kettle")).toEqual(["kettle three", "kettle two", "kettle one"]);
+  expect(await texts("API Error")).toEqual([]);
+  expect(await rig.info("a")).toMatchObject({ preview: "kettle three" });
+});
+
 test("[AD33] what tools put out is not searched, however much of it there is", async () => {
   const script = () => [
     { append: says("needle in words") },
