@@ -74,7 +74,8 @@ async function lineOf(pid: number): Promise<number[]> {
 
 async function wordsOf(pid: number, what: "cmdline" | "environ"): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/${what}`, "utf8").catch(() => "");
-  return text.split("\0").filter((word, at, all) => word !== "" || at < all.length - 1);
+  // A program that writes its title over its words, as pi does, leaves nothing but ends of words behind it.
+  return text.replace(/\0+$/, "").split("\0");
 }
 
 async function statOf(

@@ -67,6 +67,19 @@ test("[AD21] terminals are found by what runs in them; what a program drives, or
   expect(not.filter((pid) => found.has(pid))).toEqual([]);
 });
 
+test("[AD21] the words of a program that wrote its title over them are its title, however much room there was", async () => {
+  const script = `process.title = "pi"; console.log("called"); process.stdin.resume();`;
+  const child = spawn(process.execPath, ["-e", script, "x".repeat(200), "y"], {
+    ...{ cwd: place, stdio: ["pipe", "pipe", "ignore"] },
+  });
+  children.push(child);
+  await new Promise((resolve) => child.stdout?.once("data", resolve));
+  const found = (await handRuns()).find(({ pid }) => pid === child.pid);
+  expect(found).toMatchObject({ harness: "pi", dir: place, args: ["pi"] });
+  const empty = await run("claude", ["--resume", "", "z"]);
+  expect((await handRuns()).find(({ pid }) => pid === empty)?.args.slice(-2)).toEqual(["", "z"]);
+});
+
 test("[AD20] only a terminal that is listed is ended, and by its own number alone", async () => {
   await using rig = await Rig.open();
   const dir = join(rig.home, "my work");
