@@ -11,7 +11,7 @@ import { Chat, newSession, type OnlySession } from "./chat.ts";
 import { Directory } from "./directory.ts";
 import { askTerminal, depthOf, firstTheme } from "./looks.ts";
 import { ModelInUse } from "./model-in-use.ts";
-import { Outgoing } from "./outgoing.ts";
+import { type Message, Outgoing } from "./outgoing.ts";
 import { OwnTerminal } from "./own-terminal.ts";
 import { pickSession } from "./pickers.ts";
 import { quiet } from "./quiet.ts";
@@ -117,6 +117,8 @@ function tellFarewell(
     terminal.say(
       `${unsent === 1 ? "1 message is" : `${unsent} messages are`} kept here and sent by the next chat.`,
     );
+  for (const text of chat.early.texts)
+    terminal.say(`not sent, since the agent was not reached: ${printable(text)}`);
   if (following !== undefined && (view !== undefined || unsent > 0))
     terminal.say(`To go on: ${options.again(following.session.id)}`);
 }
@@ -149,7 +151,19 @@ async function begin(
   if (options.session === "choose") pickSession(chat);
   if (place.model !== undefined) await chat.setModel(place.model);
   await chat.following?.opened;
+  await sendEarly(chat, options.session);
   for (const text of writtenIn(chat)) chat.screen.editor.addToHistory(text);
+}
+
+/** Where a session is still to be chosen they are drafts again. */
+async function sendEarly(chat: Chat, wanted: WhichSession): Promise<void> {
+  const { following, early } = chat;
+  const drafts: Message[] = [];
+  await early.go(async (message) => {
+    if (wanted === "choose") drafts.unshift(message);
+    else await chat.send(message).catch((error: unknown) => chat.notices.sayError(error));
+  });
+  if (following) for (const draft of drafts) chat.giveBack(following.session.id, draft);
 }
 
 async function sessionOf(agent: Agent, wanted: WhichSession): Promise<string> {

@@ -28,9 +28,8 @@ export function surroundings(chat: Chat, model: ModelInUse): Surroundings {
     banner: (width) => bannerLine(chat.following?.outage, Date.now(), theme(), width),
     queue: (width) => {
       const { following, reach } = chat;
-      if (following === undefined || reach === undefined) return [];
-      const lines = reach.outgoing.lines(following);
-      return queueLines(lines, theme(), width);
+      const sent = following && reach ? reach.outgoing.lines(following) : [];
+      return queueLines([...sent, ...chat.early.lines()], theme(), width);
     },
     attached: () =>
       chat.attachments.all.map(({ name, data }) =>

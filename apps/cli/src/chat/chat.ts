@@ -11,6 +11,7 @@ import type { Attachments } from "./attachments.ts";
 import type { Directory } from "./directory.ts";
 import { Drafts } from "./drafts.ts";
 import { Earlier } from "./earlier.ts";
+import { Early } from "./early.ts";
 import { Following } from "./following.ts";
 import { Notices } from "./notices.ts";
 import type { Message, Outgoing } from "./outgoing.ts";
@@ -47,6 +48,8 @@ export class Chat {
   readonly notices: Notices;
   readonly leaving = Promise.withResolvers<void>();
   readonly asking: Asking;
+  /** What was sent before the agent was reached. */
+  readonly early = new Early();
   #reach: Reach | undefined;
   #following: Following | undefined;
   /** What is chosen from; stands before a question. */
@@ -191,9 +194,22 @@ export class Chat {
   }
 
   /** The first message of the session that is shown is on its way. */
-  begins(text: string): void {
+  #begins(text: string): void {
     const { session, standing } = this.#mustFollow();
     if (standing === "absent") this.#titles.set(session.id, oneLine(text, 60));
+  }
+
+  /** A message of the session that is shown; what could not be kept comes back above what was begun meanwhile. */
+  async send(message: Message): Promise<void> {
+    const { session } = this.#mustFollow();
+    try {
+      this.#begins(message.text);
+      await this.#mustReach().outgoing.send(session.id, message);
+    } catch (error) {
+      this.giveBack(session.id, message);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Fault("unavailable", `Your message was not kept and not sent: ${reason}`);
+    }
   }
 
   /** Gives a message back to be written on, in its own session, above what was begun there. */

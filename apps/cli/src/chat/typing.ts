@@ -115,6 +115,7 @@ export class Typing {
         });
       }
     }
+    if (chat.early.texts.length > 0) return chat.attempt(() => this.#recall());
     chat.notices.dismiss();
   }
 
@@ -161,10 +162,9 @@ export class Typing {
     chat.attempt(() => this.#send(text.startsWith("//") ? text.slice(1) : text, isQueued));
   }
 
-  /** What could not be kept is still to be written: it comes back above what was begun meanwhile. */
   async #send(text: string, isQueued: boolean): Promise<void> {
     const chat = this.#chat;
-    const { following, reach, view, attachments } = chat;
+    const { following, view, attachments } = chat;
     if (following?.standing === "deleted") {
       if (chat.only) {
         chat.screen.editor.setText(text);
@@ -178,22 +178,22 @@ export class Typing {
     const images = attachments.take();
     const joins = !isQueued && view?.running !== undefined;
     const message = { text, images, ...(joins ? { delivery: "steer" as const } : {}) };
-    try {
-      if (!following || !reach) throw new Fault("unavailable", "the agent is not reached yet");
-      chat.begins(text);
-      await reach.outgoing.send(following.session.id, message);
-    } catch (error) {
-      if (following) chat.giveBack(following.session.id, message);
-      else chat.screen.editor.setText(text);
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Fault("unavailable", `Your message was not kept and not sent: ${reason}`);
-    }
+    if (chat.early.take(message)) return;
+    await chat.send(message);
     chat.screen.scrollToEnd();
   }
 
   async #recall(): Promise<void> {
     const chat = this.#chat;
     const { following, reach } = chat;
+    const { editor } = chat.screen;
+    const early = chat.early.takeBack();
+    if (early) {
+      for (const [at, { data }] of (early.images ?? []).entries())
+        chat.attachments.restore(`image ${at + 1}`, data);
+      const written = editor.getExpandedText();
+      return editor.setText(written === "" ? early.text : `${early.text}\n${written}`);
+    }
     if (!following || !reach || this.#isRecalling) return;
     this.#isRecalling = true;
     try {

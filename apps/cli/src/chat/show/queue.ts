@@ -7,9 +7,17 @@ export interface QueuedLine {
   readonly text: string;
   /**
    * `queued` at the host; `keeping` (not on this disk yet), `sending` and `waiting` (for the connection) here; `returning`
-   * is being taken back; `failed` was refused; `steer` joins what runs.
+   * is being taken back; `failed` was refused; `steer` joins what runs; `early` waits for the agent to be reached.
    */
-  readonly state: "queued" | "keeping" | "sending" | "waiting" | "returning" | "failed" | "steer";
+  readonly state:
+    | "early"
+    | "queued"
+    | "keeping"
+    | "sending"
+    | "waiting"
+    | "returning"
+    | "failed"
+    | "steer";
   readonly reason?: string;
 }
 
@@ -17,6 +25,7 @@ const maxEntries = 5;
 
 export function queueLines(entries: readonly QueuedLine[], theme: Theme, width: number): string[] {
   const looks: Readonly<Record<QueuedLine["state"], readonly [string, string, Style]>> = {
+    early: ["… ", "sent once the agent is reached", theme.dim],
     queued: ["○ ", "queued", theme.dim],
     keeping: ["· ", "being kept", theme.dim],
     sending: ["↑ ", "sending", theme.dim],
