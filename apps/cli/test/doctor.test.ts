@@ -1,8 +1,17 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
@@ -10,7 +19,7 @@ import { acquireLease } from "@lichen/runtime/node";
 import { expect, test } from "vitest";
 import { Provider, writeAgent } from "./agent.ts";
 import { StartedHost } from "./host.ts";
-import { bin, Home, type Settings } from "./process.ts";
+import { bin, Home, repository, type Settings } from "./process.ts";
 
 // Many processes, on a computer that may be busy.
 const slow = { timeout: 120_000 };
@@ -45,6 +54,35 @@ async function talked(home: Home): Promise<{ dir: string; state: string }> {
       (await home.run(["invoke", "hello", dir, "--session", session, "--state", state])).code,
     ).toBe(0);
   return { dir, state };
+}
+
+/** A folder that no agent is in, whatever others leave among temporary files. */
+async function nowhere(home: Home): Promise<string> {
+  await mkdir(home.path("nowhere"), { recursive: true });
+  return home.path("nowhere");
+}
+
+/** For copies: whose folders above hold no agent, whatever others leave among temporary files. */
+class Apart implements AsyncDisposable {
+  readonly #dir: string;
+
+  private constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  static async make(): Promise<Apart> {
+    const parent = join(repository, "node_modules", ".cache");
+    await mkdir(parent, { recursive: true });
+    return new Apart(await mkdtemp(join(parent, "lichen-salvaged-")));
+  }
+
+  path(name: string): string {
+    return join(this.#dir, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#dir, { recursive: true, force: true });
+  }
 }
 
 async function damage(path: string, pages: readonly number[]): Promise<void> {
@@ -204,6 +242,7 @@ test(
   "[K37] start on a damaged store names the way out, and doctor --salvage copies what a start then goes on with",
   slow,
   async () => {
+    await using apart = await Apart.make();
     await using home = await Home.make();
     const { dir, state } = await talked(home);
     const store = join(state, "host.db");
@@ -212,9 +251,9 @@ test(
     const refused = await home.run(["start", dir, "--state", state, "--port", "0"]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain(`doctor --state ${state} --salvage <new folder>`);
-    const to = home.path("salvaged");
+    const to = apart.path("salvaged");
     const { code, stdout, stderr } = await home.run(["doctor", "--state", state, "--salvage", to], {
-      cwd: tmpdir(),
+      cwd: await nowhere(home),
     });
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -236,6 +275,7 @@ test(
   "[K37] a part of a conversation is kept up to what cannot be read, and the report says what is lost",
   slow,
   async () => {
+    await using apart = await Apart.make();
     await using home = await Home.make();
     const { dir, state } = await talked(home);
     const db = new DatabaseSync(join(state, "host.db"));
@@ -243,7 +283,7 @@ test(
       "update entry set data = '{' where eid % 1073741824 = 4 and eid < 2 * 1073741824; pragma wal_checkpoint(TRUNCATE)",
     );
     db.close();
-    const to = home.path("salvaged");
+    const to = apart.path("salvaged");
     const { code, stdout } = await home.run([
       "doctor",
       dir,
@@ -274,24 +314,25 @@ test(
   "[K37] a state that is served, a target that holds something, and one inside the agent are refused",
   slow,
   async () => {
+    await using apart = await Apart.make();
     await using home = await Home.make();
     const dir = await writeAgent(home);
-    const host = await StartedHost.start(home, dir, ["--state", home.path("state")]);
+    const host = await StartedHost.start(home, dir, ["--state", apart.path("state")]);
     const salvage = (to: string) =>
-      home.run(["doctor", dir, "--state", home.path("state"), "--salvage", to]);
-    const served = await salvage(home.path("new"));
+      home.run(["doctor", dir, "--state", apart.path("state"), "--salvage", to]);
+    const served = await salvage(apart.path("new"));
     expect(served).toMatchObject({ code: 1, stdout: "" });
     expect(served.stderr).toContain(`Process ${host.running.child.pid} serves this state`);
     expect(await host.running.stop()).toBe(0);
-    expect((await salvage(home.path("state"))).stderr).toContain("not empty");
+    expect((await salvage(apart.path("state"))).stderr).toContain("not empty");
     expect((await salvage(join(dir, "new"))).stderr).toContain("name a folder outside");
     expect(
-      await home.run(["doctor", "--salvage", home.path("new2")], { cwd: tmpdir() }),
+      await home.run(["doctor", "--salvage", apart.path("new2")], { cwd: await nowhere(home) }),
     ).toMatchObject({
       code: 1,
       stdout: "",
     });
-    expect((await salvage(home.path("new"))).code).toBe(0);
+    expect((await salvage(apart.path("new"))).code).toBe(0);
   },
 );
 
@@ -352,15 +393,16 @@ test(
   "[K37] a store of which no conversation is left ends with 1, and a copy inside any agent is refused",
   slow,
   async () => {
+    await using apart = await Apart.make();
     await using home = await Home.make();
     const { dir, state } = await talked(home);
     const inside = await home.run(
       ["doctor", "--state", state, "--salvage", join(dir, "deep", "copy")],
-      { cwd: tmpdir() },
+      { cwd: await nowhere(home) },
     );
     expect(inside).toMatchObject({ code: 1, stdout: "" });
     expect(inside.stderr).toContain("name a folder outside");
-    const to = home.path("copy");
+    const to = apart.path("copy");
     const copied = await home.run(["doctor", dir, "--state", state, "--salvage", to]);
     expect(copied.code).toBe(0);
     expect(copied.stderr).toContain(`Keep ${state} and ${to} where no agent works`);
@@ -373,7 +415,7 @@ test(
     expect(pages).toBeGreaterThan(3);
     await damage(store, [3]);
     for (const more of [[], ["--json"]]) {
-      const args = ["doctor", dir, "--state", state, "--salvage", home.path("nothing"), ...more];
+      const args = ["doctor", dir, "--state", state, "--salvage", apart.path("nothing"), ...more];
       const { code, stdout, stderr } = await home.run(args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toContain("restore a backup");
@@ -383,9 +425,10 @@ test(
 );
 
 test("[K37] a start in the target of a salvage that is under way is refused", slow, async () => {
+  await using apart = await Apart.make();
   await using home = await Home.make();
   const { dir, state } = await talked(home);
-  const to = home.path("race");
+  const to = apart.path("race");
   const lease = await acquireLease(join(to, "host.db"));
   const salvage = ["doctor", dir, "--state", state, "--salvage", to];
   const refused = await home.run(salvage);

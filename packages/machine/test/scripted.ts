@@ -21,6 +21,8 @@ export interface ScriptedOptions {
   /** Lends what the machine lends a driver. */
   readonly opened?: (host: EngineHost) => void;
   readonly told?: (what: string, options: HarnessOptions) => void;
+  /** Its process outlives the test that kills its machine; by itself it ends with its input, as a harness does. */
+  readonly outlives?: boolean;
   /** Refuses a change of settings. */
   readonly deaf?: () => boolean;
 }
@@ -144,10 +146,11 @@ class ScriptedDriver implements HarnessEngine {
 
   #start(): void {
     const { dir, env } = this.#given;
-    this.#child ??= spawn("sleep", ["100000"], {
+    const command = this.#options.outlives === true ? "sleep 100000" : "cat";
+    this.#child ??= spawn("sh", ["-c", `exec ${command}`], {
       cwd: dir,
       env,
-      stdio: "ignore",
+      stdio: ["pipe", "ignore", "ignore"],
     });
   }
 

@@ -18,6 +18,7 @@ const machine = await openMachine({
     scriptedHarness({
       script: [{ hang: true }],
       hangs: ["close", "settingsChanged"],
+      outlives: true,
       told: () => stuck.resolve(),
     }),
   ],
