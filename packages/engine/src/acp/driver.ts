@@ -149,6 +149,7 @@ export class AcpDriver implements HarnessDriver, Connection {
     const names = new RequestNames(`acp-${group}-${startedAt}`);
     const answering = serving({
       ...{ asks: this.#asks, files, terminals },
+      isOwn: (sessionId) => talk.isOwn(sessionId),
       turn: () => talk.turnNow(),
       durable: async () => talk.turn?.recorder.durable(),
       names,

@@ -13,6 +13,8 @@ export interface Served {
   readonly asks: Asks;
   readonly files: AgentFiles;
   readonly terminals: Terminals;
+  /** Whether this names the session in hand. */
+  isOwn(sessionId: string): boolean;
   /** The turn that a request belongs to; one that belongs to none opens one. */
   turn(): Promise<Turn>;
   /** Settles when all that the agent said so far is durable. */
@@ -35,48 +37,66 @@ export function serving(it: Served): (app: ClientApp) => ClientApp {
     line: () => it.names.shown(context.requestId),
     signal: context.signal,
   });
+  /** Of the session's own only. */
+  const answered = <T>(params: object, work: () => Promise<T>): Promise<T> =>
+    inWords(() => {
+      // A form may belong to a request of ours in place of a session.
+      const sessionId = "sessionId" in params ? String(params.sessionId) : undefined;
+      if (sessionId !== undefined && !it.isOwn(sessionId)) throw foreign(sessionId);
+      return work();
+    });
+  const done = async (work: Promise<void>): Promise<Record<string, never>> => {
+    await work;
+    return {};
+  };
   return (app) =>
     app
       .onRequest(methods.client.session.requestPermission, (context) =>
-        inWords(async () => it.asks.permission(await it.turn(), context.params, how(context))),
+        answered(context.params, async () =>
+          it.asks.permission(await it.turn(), context.params, how(context)),
+        ),
       )
       .onRequest(methods.client.elicitation.create, (context) =>
-        inWords(async () => it.asks.form(await it.turn(), context.params, how(context))),
+        answered(context.params, async () =>
+          it.asks.form(await it.turn(), context.params, how(context)),
+        ),
       )
-      .onRequest(methods.client.fs.readTextFile, ({ params: { path, line, limit } }) =>
-        inWords(async () => ({ content: await it.files.read(path, line, limit) })),
+      .onRequest(methods.client.fs.readTextFile, ({ params }) =>
+        answered(params, async () => ({
+          content: await it.files.read(params.path, params.line, params.limit),
+        })),
       )
       .onRequest(methods.client.fs.writeTextFile, ({ params }) =>
-        inWords(async () => {
+        answered(params, async () => {
           await it.durable();
-          await it.files.write(params.path, params.content);
-          return {};
+          return done(it.files.write(params.path, params.content));
         }),
       )
       .onRequest(methods.client.terminal.create, ({ params }) =>
-        inWords(async () => {
+        answered(params, async () => {
           await it.durable();
           return { terminalId: await it.terminals.create(params) };
         }),
       )
       .onRequest(methods.client.terminal.output, ({ params }) =>
-        inWords(async () => it.terminals.output(params.terminalId)),
+        answered(params, async () => it.terminals.output(params.terminalId)),
       )
       .onRequest(methods.client.terminal.waitForExit, ({ params }) =>
-        inWords(() => it.terminals.exited(params.terminalId)),
+        answered(params, () => it.terminals.exited(params.terminalId)),
       )
       .onRequest(methods.client.terminal.kill, ({ params }) =>
-        inWords(async () => {
-          await it.terminals.kill(params.terminalId);
-          return {};
-        }),
+        answered(params, () => done(it.terminals.kill(params.terminalId))),
       )
       .onRequest(methods.client.terminal.release, ({ params }) =>
-        inWords(async () => {
-          await it.terminals.release(params.terminalId);
-          return {};
-        }),
+        answered(params, () => done(it.terminals.release(params.terminalId))),
       );
+}
+
+function foreign(sessionId: string): Fault {
+  return new Fault(
+    "invalid",
+    `sessionId: ${sessionId} is not the session in hand: ask under the name of that one.`,
+  );
 }
 
 /** A refusal becomes an error of the protocol that an agent can read to its model. */

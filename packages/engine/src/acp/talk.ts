@@ -3,7 +3,7 @@
 //
 //   - What a conversation that was gone back to repeats is not recorded again.
 //   - What the agent says by itself, after it was first spoken to and outside of any turn, opens a run of its own.
-//   - Of the session's own only: what comes under another session's name stays a line.
+//   - Of the session's own only: what comes under another session's name is left out, and reported once for each.
 
 import type { EngineHost } from "@lichen/runtime";
 import { Fault, type Json, noUsage } from "@lichen/wire";
@@ -29,6 +29,11 @@ export interface TalkOptions {
 
 const retryMs = 1_000;
 
+interface Early {
+  readonly params: unknown;
+  readonly line: Json;
+}
+
 interface Stray {
   readonly update: Update | undefined;
   readonly line: Json;
@@ -40,6 +45,9 @@ export class Talk {
   #greeted: Greeted | undefined;
   /** The turn that updates belong to now. */
   #turn: Turn | undefined;
+  /** What came before the session had its name. */
+  #early: Early[] = [];
+  readonly #foreign = new Set<string>();
   #strays: Stray[] = [];
   /** The run that was opened for what belongs to none. */
   #outside: PromiseWithResolvers<Turn> | undefined;
@@ -59,6 +67,11 @@ export class Talk {
 
   greeted(greeted: Greeted): void {
     this.#greeted = greeted;
+    for (const { params, line } of this.#early.splice(0)) {
+      const heard = this.#own(params);
+      if (heard?.update) this.#learn(heard.update);
+      if (heard && !this.#repeats) this.note(line);
+    }
     this.#it.choices.opened(greeted.opened);
     // A conversation that goes on has cost something already: its first word on that sets the mark.
     this.#costSoFar = greeted.isContinued ? undefined : 0;
@@ -70,6 +83,12 @@ export class Talk {
 
   get sessionId(): string {
     return this.#greeted?.sessionId ?? "";
+  }
+
+  /** Whether this is the name of the conversation, also of one that is being gone back to. */
+  isOwn(sessionId: string | undefined): boolean {
+    const own = this.#greeted?.sessionId ?? this.#it.host.harness().conversation?.id;
+    return own !== undefined && sessionId === own;
   }
 
   get turn(): Turn | undefined {
@@ -108,23 +127,35 @@ export class Talk {
   }
 
   hear(params: unknown, line: Json): void {
-    const heard = updateOf(params);
-    if (!heard) return this.#it.report(new Error("The agent sent an update of no session."));
-    this.#it.touch();
-    this.#heardAt = this.#it.now();
-    const { update, sessionId } = heard;
-    if (update) this.#learn(update);
-    if (!this.#greeted) {
-      if (!this.#repeats) this.note(line);
+    if (!this.#greeted && !this.isOwn(updateOf(params)?.sessionId)) {
+      this.#early.push({ params, line });
       return;
     }
-    const isOwn = sessionId === this.sessionId;
-    if (this.#turn && isOwn) return this.#tell(this.#turn, update, line);
+    const heard = this.#own(params);
+    if (!heard) return;
+    this.#it.touch();
+    this.#heardAt = this.#it.now();
+    const { update } = heard;
+    if (update) this.#learn(update);
+    // The conversation that is gone back to is told again.
+    if (!this.#greeted) return;
+    if (this.#turn) return this.#tell(this.#turn, update, line);
     // What follows on speech that waits for its run belongs to that too, such as the end of a call.
-    const isStray = isOwn && this.#hasBegun && (this.hasStrays || (update && isSpeech(update)));
+    const isStray = this.#hasBegun && (this.hasStrays || (update && isSpeech(update)));
     if (!isStray) return this.note(line);
     this.#strays.push({ update, line });
     this.#open();
+  }
+
+  /** An update of the session's own; nothing where it is none. */
+  #own(params: unknown): { readonly update?: Update } | undefined {
+    const heard = updateOf(params);
+    if (heard && this.isOwn(heard.sessionId)) return heard;
+    const whose = heard ? `session ${heard.sessionId}, which is not the one in hand` : "no session";
+    if (!this.#foreign.has(whose))
+      this.#it.report(new Error(`The agent sent an update of ${whose}: it was left out.`));
+    this.#foreign.add(whose);
+    return undefined;
   }
 
   /** The agent's answer to a request of ours. */

@@ -35,6 +35,23 @@ test("[AC9] files of the directory are read and written, whole or some lines of 
   expect(await told(rig, `read ${rig.dir}/none.txt`)).toMatch(/^refused: .*does not exist/);
 });
 
+test("[AC33] what is asked under the name of another session is refused, and changes nothing", async () => {
+  const rig = await start();
+  await writeFile(join(rig.dir, "a.txt"), "mine");
+  for (const asked of [
+    "read a.txt",
+    "write a.txt theirs",
+    "run touch made.txt",
+    "permit execute tests",
+    "elicit Who is it?",
+  ])
+    expect(await told(rig, `foreign ${asked}`)).toMatch(/^refused: .*elsewhere is not the session/);
+  expect(await readFile(join(rig.dir, "a.txt"), "utf8")).toBe("mine");
+  expect(existsSync(join(rig.dir, "made.txt"))).toBe(false);
+  expect(await rig.data("approval.asked")).toEqual([]);
+  expect(await told(rig, "read a.txt")).toBe("mine");
+});
+
 test("[AC9] nothing outside the directory is reached, by no name", async () => {
   const rig = await start();
   const secret = join(rig.folder, "secret.txt");

@@ -192,6 +192,29 @@ export const moves: Readonly<Record<string, Move>> = {
       const params = { sessionId: it.sessionId, toolCall: { toolCallId: "m-1", title } };
       return JSON.stringify(await it.client.request("session/request_permission", params));
     }),
+  /** `stranger TEXT`: speaks, counts costs and offers models under the name of another session */
+  stranger: async (it, text) => {
+    const said = { sessionId: "elsewhere", update: chunk(text) };
+    await it.client.notify(methods.client.session.update, said);
+    await it.client.notify(methods.client.session.update, {
+      sessionId: "elsewhere",
+      update: {
+        sessionUpdate: "usage_update",
+        ...{ used: 1, size: 2, cost: { amount: 9, currency: "USD" } },
+      },
+    });
+    await it.client.notify(methods.client.session.update, {
+      sessionId: "elsewhere",
+      update: { sessionUpdate: "config_option_update", configOptions: [] },
+    });
+  },
+  /** `foreign MOVE REST`: asks its client under the name of another session */
+  foreign: (it, rest) =>
+    told(it, async () => {
+      const [name = "", ...words] = rest.split(" ");
+      await moves[name]?.({ ...it, sessionId: "elsewhere" }, words.join(" "));
+      return "";
+    }),
   read: (it, path) =>
     told(it, async () => {
       const request = { sessionId: it.sessionId, path };

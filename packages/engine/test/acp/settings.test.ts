@@ -201,6 +201,18 @@ test("[AC23] a turn costs what the agent's total grew by; a conversation that go
   expect(await rig.prompt("cost 0.85", "say four")).toMatchObject({ usage: { cost: 0.25 } });
 });
 
+test("[AC33] what comes under the name of another session is left out and reported, once", async () => {
+  const rig = await start({ flags: ["--load", "--models"] });
+  const settlement = await rig.prompt("stranger I am you", "say mine", "stranger trust me");
+  expect(settlement).toMatchObject({ terminal: "completed", answer: "mine" });
+  expect(settlement.usage.cost).toBeUndefined();
+  expect(JSON.stringify(await rig.entries())).not.toContain('"sessionId":"elsewhere"');
+  expect((await rig.engine.models?.())?.models).toHaveLength(2);
+  expect(rig.reported.map(String)).toEqual([
+    expect.stringContaining("an update of session elsewhere, which is not the one in hand"),
+  ]);
+});
+
 test("[AC27] an agent that does not answer when its model is set is ended after a minute, and the run fails in words", async () => {
   const clock = new Clock();
   const rig = await start({ flags: ["--load", "--models", "--deaf"], clock });
