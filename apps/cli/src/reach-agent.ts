@@ -5,6 +5,7 @@ import { type Agent, type Client, createClient, localClient } from "@lichen/clie
 import { connectHost } from "@lichen/server/node";
 import { isHeld } from "@lichen/runtime/node";
 import { Fault } from "@lichen/wire";
+import { allSessions } from "./all-sessions.ts";
 import type { Input } from "./command.ts";
 import { isDirectory } from "./folder-word.ts";
 import { HostFetch } from "./host-fetch.ts";
@@ -131,8 +132,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
 
 /** The sessions whose run ends with this process. */
 async function stillRunning(agent: Agent, only: string | undefined): Promise<string[]> {
-  const { sessions } = await agent.sessions({ limit: 200 });
-  return sessions
+  return (await allSessions(agent))
     .filter(({ session, state }) => state === "running" && (only ?? session) === session)
     .map(({ session }) => oneLine(session, 64));
 }

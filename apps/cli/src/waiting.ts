@@ -2,6 +2,7 @@
 
 import type { Agent, Session } from "@lichen/client";
 import { type Approval, Fault } from "@lichen/wire";
+import { allSessions } from "./all-sessions.ts";
 import { lineFor } from "./answers-said.ts";
 import type { Input } from "./command.ts";
 import { questionsOf } from "./question.ts";
@@ -29,13 +30,9 @@ export async function waitingIn(session: Session): Promise<Waiting[]> {
 /** What any session waits for, the latest active one first. */
 export async function allWaiting(agent: Agent): Promise<Waiting[]> {
   const found: Waiting[] = [];
-  for (let before: string | undefined; ;) {
-    const page = await agent.sessions({ limit: 200, ...(before === undefined ? {} : { before }) });
-    for (const { session, approvals } of page.sessions)
-      if (approvals > 0) found.push(...(await waitingIn(agent.session(session))));
-    if (page.next === undefined) return found;
-    before = page.next;
-  }
+  for (const { session, approvals } of await allSessions(agent))
+    if (approvals > 0) found.push(...(await waitingIn(agent.session(session))));
+  return found;
 }
 
 /** The line to type, for the place that a command line named. */

@@ -2,6 +2,7 @@
 // and every other in which something goes on or waits.
 
 import type { SessionInfo } from "@lichen/wire";
+import { allSessions } from "../all-sessions.ts";
 import { conversationName } from "./conversation.ts";
 import { keptFolders } from "./kept-folders.ts";
 import { onlySession, type ReachedMachine } from "./reach-machine.ts";
@@ -23,16 +24,12 @@ export interface FolderTalk {
   readonly more: number;
 }
 
-const mostRead = 200;
-
 export async function folderTalks(machine: ReachedMachine): Promise<FolderTalk[]> {
   const agents = await machine.folderAgents();
   const folders = machine.isElsewhere ? [] : keptFolders(machine.stateDir);
   const found = await Promise.all(
     agents.map(async (agent): Promise<FolderTalk[]> => {
-      const { sessions } = await machine
-        .agentOf({ id: agent.agent })
-        .agent.sessions({ limit: mostRead });
+      const sessions = await allSessions(machine.agentOf({ id: agent.agent }).agent);
       const first = sessions.find(({ session }) => session === onlySession);
       const others = sessions.filter((it) => it !== first && isAlive(it));
       const common = {
@@ -40,7 +37,7 @@ export async function folderTalks(machine: ReachedMachine): Promise<FolderTalk[]
         harness: agent.engine,
         dir: folders.find(({ id }) => id === agent.agent)?.cwd ?? "",
       };
-      const idle = agent.sessions - others.length - (first ? 1 : 0);
+      const idle = sessions.length - others.length - (first ? 1 : 0);
       return [
         {
           ...common,
