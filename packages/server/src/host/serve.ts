@@ -1,10 +1,11 @@
 // Listens on a port for a door: the Node end of HTTP.
 //
 //   A port that is taken is no failure: the host takes a free one and says who holds the other.
+//   However many connections say nothing or are not answered, the host keeps its files, and the next one is heard.
 //   A request that is no HTTP, or comes too slowly or too large, is refused in the form of every refusal.
 
-import { type AddressInfo, isIP } from "node:net";
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { type AddressInfo, isIP, type Socket } from "node:net";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
@@ -19,6 +20,8 @@ export const defaultPort = 7387;
 const headersMs = 15_000;
 const requestMs = 120_000;
 const headerBytes = 16_384;
+/** Connections on which nothing is being answered, at once. */
+const mostWaiting = 1_024;
 
 /** Where requests go, with how each arrived: a door's `app.fetch`. */
 export type DoorFetch = (request: Request, bindings: DoorBindings) => Response | Promise<Response>;
@@ -93,11 +96,34 @@ export function createDoorServer(fetch: DoorFetch, principal?: Principal): Serve
     },
     (incoming, outgoing) => void answer(incoming, outgoing),
   );
+  limitWaiting(server);
   server.on("clientError", refuseMalformed);
   server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
     refuseRaw(socket, 404, new Fault("unknown_route", "This host upgrades no connection."));
   });
   return server;
+}
+
+/** Hangs up on the connection that has waited longest, where there are too many; streams and answers under way go on. */
+function limitWaiting(server: Server): void {
+  /** Each with its latest answer that is not over; whoever said something last stands last. */
+  const open = new Map<Socket, ServerResponse | undefined>();
+  server.on("connection", (socket) => {
+    open.set(socket, undefined);
+    socket.once("close", () => open.delete(socket));
+    if (open.size <= mostWaiting) return;
+    const waiting = [...open].filter(([, answer]) => answer?.headersSent !== true);
+    if (waiting.length <= mostWaiting) return;
+    const longest = waiting.find(([, answer]) => answer === undefined) ?? waiting[0];
+    longest?.[0].destroy();
+  });
+  server.on("request", ({ socket }, answer) => {
+    if (!open.delete(socket)) return;
+    open.set(socket, answer);
+    answer.once("close", () => {
+      if (open.get(socket) === answer) open.set(socket, undefined);
+    });
+  });
 }
 
 function arrivalOf({ incoming, outgoing }: HttpBindings, principal?: Principal): Arrival {

@@ -2,7 +2,8 @@ import { connect, createServer } from "node:net";
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { serveHost } from "../../src/host/serve.ts";
-import { openRig, sendRequest } from "./rig.ts";
+import { openAgentRig } from "./agent-rig.ts";
+import { openRig, openStream, sendRequest } from "./rig.ts";
 
 const fetch = () => new Response("here");
 
@@ -91,5 +92,36 @@ describe("the listener", () => {
     );
     expect((await rig.ask("/health")).status).toBe(503);
     for (const socket of stuck) socket.destroy();
+  });
+
+  test("[H32] however many connections are held open in silence or in mid-request, who knows the token is answered, and streams live", async () => {
+    await using rig = await openAgentRig();
+    const host = `host: 127.0.0.1:${rig.served.port}`;
+    await using stream = await openStream(rig.served.port, "/events", { token: rig.tokens.owner });
+    await stream.until("baseline");
+    let ended = 0;
+    const enough = Promise.withResolvers<void>();
+    const open = (said: string) => {
+      const { promise, resolve } = Promise.withResolvers<ReturnType<typeof connect>>();
+      const socket = connect(rig.served.port, "127.0.0.1", () => {
+        socket.write(said, () => resolve(socket));
+      });
+      socket.on("error", () => {});
+      socket.once("close", () => {
+        ended++;
+        if (ended >= 3 * 700 - 1_024) enough.resolve();
+      });
+      return promise;
+    };
+    const half = `POST /login HTTP/1.1\r\n${host}\r\n`;
+    const slow = `${half}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`;
+    const held = [];
+    for (const said of ["\r\n", half, slow])
+      held.push(...(await Promise.all(Array.from({ length: 700 }, () => open(said)))));
+    await enough.promise;
+    const made = { json: { requestId: "r", session: "made-meanwhile" } };
+    expect((await rig.ask("/agents/a/sessions", made)).status).toBe(201);
+    await stream.until("made-meanwhile");
+    for (const socket of held) socket.destroy();
   });
 });
