@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Move } from "@lichen/runtime/testing";
 import { expect, test } from "vitest";
 import { ownHarnesses } from "../src/index.ts";
+import { processesOf } from "./processes.ts";
 import { type EventReader, Rig, type TestEvent } from "./rig.ts";
 import { line, scriptedHarness } from "./scripted.ts";
 
@@ -173,5 +174,24 @@ test("[MA43] who deletes a session in the middle of its work is told that it was
     reason: "its session was deleted",
   });
   expect(reader.comments.at(-1)).toContain("deleted");
+  expect(rig.bugs).toEqual([]);
+});
+
+test("[MA29] a restart is answered once another process begins, also where the agent never greets", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const { id } = await rig.make("a", {
+    harness: "acp",
+    command: [process.execPath, "-e", "process.stdin.resume()"],
+  });
+  await rig.send("a", "say hello");
+  await rig.until("a", ({ running }) => running && processesOf(id).length === 1);
+  const before = processesOf(id);
+  const asked = Date.now();
+  expect((await rig.tell("/v1/sessions/a/restart", { method: "POST" })).status).toBe(204);
+  expect(Date.now() - asked).toBeLessThan(20_000);
+  await rig.until("a", () => processesOf(id).length === 1);
+  expect(processesOf(id)).not.toEqual(before);
+  await using reader = await rig.events("a");
+  await reader.upTo(({ kind }) => kind === "restarted");
   expect(rig.bugs).toEqual([]);
 });

@@ -66,6 +66,8 @@ export class Supervisor {
   #state: "absent" | "starting" | "ready" | "stopping" = "absent";
   #process: HarnessProcess | undefined;
   #starting: Promise<HarnessProcess> | undefined;
+  /** Settles when the process that starts is there, greeted or not. */
+  #launched = Promise.withResolvers<void>();
   /** Settles when the process is gone and the log says so. */
   #gone: Promise<void> = Promise.resolve();
   #restarting: Promise<void> | undefined;
@@ -132,18 +134,24 @@ export class Supervisor {
     if (this.#isClosed) throw new Fault("closed", "This coding agent's host is closing.");
   }
 
-  /** Kills the process at once, and starts it again on the same conversation. */
+  /** Kills the process at once, and starts it again on the same conversation. Whether it greets is not waited for. */
   async restart(by?: string): Promise<void> {
     this.#refuseClosed();
     this.#restarting ??= this.#replace(by).finally(() => {
       this.#restarting = undefined;
     });
     await this.#restarting;
-    await this.ensure();
+    const starting = this.ensure();
+    starting.catch(() => {
+      // Where it was there, the log says that it is gone; the next run starts another, and is told what is missing.
+    });
+    await Promise.race([starting, this.#launched.promise]);
   }
 
   async #replace(by: string | undefined): Promise<void> {
+    const starting = this.#starting;
     await this.stop("it was restarted");
+    await starting?.catch(() => {});
     await this.#it.host.record([{ kind: "harness.restarted", data: {} }], by);
     this.#crashes = 0;
   }
@@ -182,6 +190,7 @@ export class Supervisor {
   #begin(): Promise<HarnessProcess> {
     this.#state = "starting";
     this.#whyAsked = undefined;
+    this.#launched = Promise.withResolvers();
     this.touch();
     const starting = this.#start().finally(() => {
       this.#starting = undefined;
@@ -209,6 +218,7 @@ export class Supervisor {
       this.#process = started;
       this.#startedAt = options.clock.now();
       this.#gone = this.#watch(started);
+      this.#launched.resolve();
       if (this.#whyAsked !== undefined) void started.kill();
     } catch (error) {
       this.#state = "absent";

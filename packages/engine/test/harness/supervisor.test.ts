@@ -174,6 +174,21 @@ test("[HK13] a restart kills at once, says so, and starts again", async () => {
   expect(ends).toMatchObject([{ reason: "it was restarted", wasAsked: true, signal: "SIGKILL" }]);
 });
 
+test("[HK13] a restart waits for the end of the former process, and not for what the next one says", async () => {
+  const { supervisor } = supervise("while :; do sleep 600; done");
+  const starting = supervisor.ensure();
+  starting.catch(() => {});
+  await standIn.untilRecorded("harness.process");
+  for (const count of [1, 2]) {
+    const before = supervisor.standing().pid;
+    await supervisor.restart();
+    expect(supervisor.state).toBe("starting");
+    expect(supervisor.standing().pid).not.toBe(before);
+    expect(standIn.kinds.filter((kind) => kind === "restarted")).toHaveLength(count);
+  }
+  await expect(starting).rejects.toThrow();
+});
+
 test("[HK14] the end stands after the last line, with a useful word of stderr and no secret", async () => {
   const { supervisor, lines } = supervise(
     "echo 1; read -r line; echo '\"last\"'; echo 'at x.js:1' >&2; echo \"Invalid key $API_KEY\" >&2; exit 2",

@@ -255,7 +255,11 @@ export class Seat {
   /** Ends its process at once and starts it again on the same conversation. */
   restart(by?: string): Promise<void> {
     return this.#change(async () => {
-      await this.#within(this.engine.restart(by), "restart");
+      await this.#within(
+        this.engine.restart(by),
+        "restart",
+        "its process does not end. End it on that computer, or delete the session.",
+      );
     });
   }
 
@@ -348,13 +352,17 @@ export class Seat {
     return changed;
   }
 
-  async #within(work: Promise<void>, wish: string): Promise<void> {
+  async #within(
+    work: Promise<void>,
+    wish: string,
+    advice = "restart the session, or delete it.",
+  ): Promise<void> {
     const late = Promise.withResolvers<never>();
     const cancel = this.#house.platform.after(longestDriverMs, () =>
       late.reject(
         new Fault(
           "unavailable",
-          `${this.harness.title} did not ${wish} in ${longestDriverMs / 1000} s: restart the session, or delete it.`,
+          `${this.harness.title} did not ${wish} in ${longestDriverMs / 1000} s: ${advice}`,
         ),
       ),
     );
