@@ -130,6 +130,18 @@ test("[MA37] what comes out of a cage changes nothing, also with an owner's cred
   const headers = { "x-shrooms-caged": "laptop/review" };
   for (const [path, ask] of deeds)
     expect([path, (await rig.tell(path, { ...ask, headers })).status]).toEqual([path, 403]);
-  expect((await rig.tell("/v1/sessions", { headers })).status).toBe(200);
+  const { id } = await rig.info("a");
+  const own = `/agents/${id}/sessions`;
+  const command = { type: "prompt", requestId: "r", text: "go" };
+  for (const [path, ask] of [
+    [`${own}/main/commands`, { json: command }],
+    [`${own}/main`, { method: "PATCH", json: { title: "other" } }],
+    [`${own}/main`, { method: "DELETE" }],
+    [own, { json: { requestId: "r", session: "more" } }],
+    [`/agents/${id}/invoke`, { json: { session: "more", text: "go" } }],
+  ] as const)
+    expect([path, (await rig.tell(path, { ...ask, headers })).status]).toEqual([path, 403]);
+  for (const path of ["/v1/sessions", own, `${own}/main`])
+    expect((await rig.tell(path, { headers })).status).toBe(200);
   expect(await rig.info("a")).toMatchObject({ last_seq: 0, auto_approve: false });
 });

@@ -10,6 +10,7 @@ import {
   json,
   nameReader,
   type Principal,
+  refuseCaged,
   type Right,
   statusHeaders,
   withoutBody,
@@ -45,9 +46,6 @@ export interface Deed<A extends Ask> {
   readonly right?: Right;
   run(ask: A): Response | Promise<Response>;
 }
-
-/** A machine sets it on what it passes on from a cage. It only takes away. */
-const cageHeader = "x-shrooms-caged";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Deeds<A extends Ask> = { readonly [M in Method]?: Deed<A> };
@@ -102,8 +100,7 @@ async function perform<A extends Ask>(
   const deed = Object.hasOwn(deeds, method) ? deeds[method as Method] : undefined;
   if (!deed) return wrongMethod(request.method, Object.keys(deeds));
   const ask = admit(deed);
-  if (method !== "GET" && request.headers.has(cageHeader))
-    throw new Fault("denied", "What comes out of a cage changes nothing here: ask its owner.");
+  refuseCaged(request);
   const answer = await deed.run(ask);
   return request.method === "HEAD" ? withoutBody(answer) : answer;
 }

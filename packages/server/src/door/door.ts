@@ -10,6 +10,7 @@ import { type Context, Hono } from "hono";
 import type { Arrival, DoorBindings } from "./arrival.ts";
 import { answerThrown, type BugLog, json, noContent, pathOf, refusal, tellBug } from "./answer.ts";
 import { check, readJson, readQuery } from "./body.ts";
+import { refuseCaged } from "./caged.ts";
 import { Credentials, type TokenBook, type Visitors } from "./credentials.ts";
 import { capabilityRoutesTable } from "./capability-routes.ts";
 import { createGuard } from "./guard.ts";
@@ -217,6 +218,7 @@ export function createDoor(options: DoorOptions): Door {
           ? { agent: agentName, session: name("session") }
           : undefined;
         demandOne(principal, deed, target);
+        refuseCaged(request);
         const found = owner.agent(agentName);
         if (!found) throw new Fault("unknown_agent", `There is no agent "${agentName}" here.`);
         const agent = actedBy(found, principal);

@@ -11,6 +11,7 @@ export {
   tellBug,
 } from "./answer.ts";
 export type { Arrival, DoorBindings } from "./arrival.ts";
+export { refuseCaged } from "./caged.ts";
 export type { KnownToken, Visitors } from "./credentials.ts";
 export { check, readCapped, readJson, readQuery } from "./body.ts";
 export { createDoor, type Door, type DoorOptions, type DoorOwner, type Mount } from "./door.ts";
