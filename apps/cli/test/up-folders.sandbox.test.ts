@@ -1,7 +1,7 @@
 // These tests need a working bubblewrap and fail without one.
 
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { noteTool, writeAgent } from "./agent.ts";
@@ -51,4 +51,37 @@ test("[DV36] wherever it works, a coding agent changes nothing that the host run
     expect(await readFile(join(dir, "tools/note.ts"), "utf8"), name).toBe(noteTool);
     expect(existsSync(`${dir}2`)).toBe(false);
   }
+});
+
+test("[DV36] a coding agent puts nothing where a folder's agent was, which the next start would serve", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home);
+  const first = await StartedMachine.start(home, [dir]);
+  expect(await first.running.stop("SIGTERM")).toBe(0);
+  const moved = home.path("moved");
+  await rename(dir, moved);
+  const machine = await StartedMachine.start(home);
+  await machine.running.until(({ stderr }) => /agent is not served/.exec(stderr) ?? undefined);
+  await mkdir(home.path("demo"));
+  const program = home.path("demo.sh");
+  const attempts = [
+    `cp -r ${moved}/. ${dir}`,
+    `mkdir -p ${dir}/.lichen; cp ${moved}/lichen.config.ts ${dir}; cp ${moved}/.lichen/* ${dir}/.lichen`,
+    `ln -s ${moved} ${dir}`,
+    `mv ${moved} ${dir}`,
+    `touch tried`,
+  ];
+  await writeFile(program, `#!/bin/sh\n${attempts.join("\n")}\n`, { mode: 0o755 });
+  const body = { name: "demo", dir: home.path("demo"), harness: "acp", command: [program] };
+  expect((await machine.ask("/v1/sessions", body)).status).toBe(201);
+  await home.run(["send", "demo", "hello", "--wait"]);
+  expect(existsSync(home.path("demo/tried"))).toBe(true);
+  expect(await machine.running.stop("SIGTERM")).toBe(0);
+  expect(existsSync(dir)).toBe(false);
+  // Its owner puts it back.
+  await rename(moved, dir);
+  const last = await StartedMachine.start(home);
+  await last.running.until(
+    ({ stderr }) => /agent agent: agent-\w+, from/.exec(stderr) ?? undefined,
+  );
 });

@@ -70,7 +70,8 @@ export async function openUp(options: UpOptions): Promise<Up> {
   let found: ReadFolder[] = [];
   const beside = {
     readOnly: (cwd: string) => [
-      ...chosen.folders.flatMap(({ place }) => folderPlaces({ dir: place.dir, cwd })),
+      // Of those too that are not served now: what came to lie there would be at the next start.
+      ...chosen.kept.flatMap(({ dir }) => folderPlaces({ dir, cwd })),
       ...found.flatMap((it) => it.loaded()),
     ],
     secrets: secretsOf(chosen),
