@@ -63,6 +63,9 @@ test(
     const log = await desk.run(["log", "demo", "--json"]);
     expect(new Set(log.stdout.match(/"by":"[^"]*"/g))).toEqual(new Set(['"by":"laptop"']));
 
+    const watching = laptop.start(["watch", "demo", "--from-start", ...on]);
+    await watching.until(({ stdout }) => /You said: hello/.exec(stdout) ?? undefined);
+    expect(await watching.stop("SIGINT")).toBe(0);
     const set = await laptop.run(["set", "demo", "--star", "on", ...on]);
     expect(set).toMatchObject({ code: 0, stdout: "star: on\n" });
     expect((await laptop.run(["devices", ...on])).stdout).toMatch(/^dev_\w+ +laptop +owner/);

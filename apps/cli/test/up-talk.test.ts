@@ -37,6 +37,33 @@ test(
 );
 
 test(
+  "[UP33] watch follows a session of the machine, over a kill of it, until Ctrl-C or its end; a name that is none is told with those that are",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const first = await StartedMachine.start(home);
+    await first.make("demo", home.path("demo"));
+    const watching = home.start(["watch", "demo"]);
+    await watching.until(({ stderr }) => /session demo is idle/.exec(stderr) ?? undefined);
+    expect(await home.run(["send", "demo", "one", "--wait"])).toMatchObject({ code: 0 });
+    await watching.until(({ stdout }) => /the run is done/.exec(stdout) ?? undefined);
+    await first.running.stop("SIGKILL");
+    await watching.until(({ stderr }) => /the host went away/.exec(stderr) ?? undefined);
+    await StartedMachine.start(home);
+    expect(await home.run(["send", "demo", "two", "--wait"])).toMatchObject({ code: 0 });
+    await watching.until(({ stdout }) => /You said: two\n= the run/.exec(stdout) ?? undefined);
+    expect(await home.run(["rm", "demo", "--yes"])).toMatchObject({ code: 0 });
+    expect((await watching.ended).code).toBe(0);
+    expect(watching.stderr).toContain("session demo was deleted");
+    expect(watching.stdout).toMatch(/^> one\nYou said: one\n= the run is done\n> two\n/);
+    const none = await home.run(["watch", "nobody"]);
+    expect(none).toMatchObject({ code: 1, stdout: "" });
+    expect(none.stderr).toContain('There is no session "nobody" on this machine: `lichen ps`');
+    expect((await home.run(["watch", "--on", "desk"])).code).toBe(2);
+  },
+);
+
+test(
   "[UP8] approve lists what a coding agent asks beside its session's name, and answers it",
   slow,
   async () => {

@@ -3,15 +3,17 @@
 import type { Frame, HostFrame, Session } from "@lichen/client";
 import { onStopSignal } from "@lichen/server/node";
 import { faultBody, type SessionInfo } from "@lichen/wire";
-import type { Input } from "../command.ts";
+import { type Input, UsageError } from "../command.ts";
 import { holdsAgent, inFolder } from "../folder-word.ts";
 import { followSession, pages } from "../follow-session.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
+import { isBegun } from "../machine/conversation.ts";
+import { type Meant, meantBy } from "../machine/session-word.ts";
 import { oneLine } from "../printable.ts";
 import { reachServed, type ReachedAgent } from "../reach-agent.ts";
 import { sessionLine } from "../session-line.ts";
 import type { Terminal } from "../terminal.ts";
-import { commandName, samePlace } from "../typed.ts";
+import { commandName, quoted, samePlace } from "../typed.ts";
 import { howToAnswer } from "../waiting.ts";
 import { WatchView } from "../watch-view.ts";
 
@@ -26,21 +28,55 @@ interface Watching {
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, input } = understood(given);
+  if (id === undefined && input.value("on") !== undefined)
+    throw new UsageError("watch: with --on name the session", "watch");
+  const meant = id === undefined ? undefined : await meantBy(id, "watch", input, terminal);
+  if (meant) return watchOnMachine(meant, input, terminal);
   const reached = await reachServed(input, terminal, { patienceMs: 0 });
+  return watching(reached, input, terminal, async (all) => {
+    if (id === undefined) return watchAll(all);
+    const session = reached.agent.session(id);
+    await onSession(id, input, () => watchOne(session, id, all));
+  });
+}
+
+async function watchOnMachine(meant: Meant, input: Input, terminal: Terminal): Promise<number> {
+  const { machine, name, session } = meant;
+  try {
+    if (!(await isBegun(meant))) {
+      terminal.say(
+        `nothing was said in ${oneLine(name, 256)} yet; \`${commandName()} send ${quoted(name)} "…"${machine.place}\` begins it`,
+      );
+      return 1;
+    }
+    // Its breaks are told of, and not waited out in silence.
+    const reached = machine.agentOf({ id: meant.reached.agent.agent }, { patienceMs: 0 });
+    const own = reached.agent.session(session.id);
+    return await watching(reached, input, terminal, (all) => watchOne(own, name, all));
+  } finally {
+    await machine.close();
+  }
+}
+
+async function watchOne(session: Session, name: string, all: Watching): Promise<void> {
+  if (all.input.flag("json")) await printFrames(session, all);
+  else await showSession(session, name, all);
+  if (!all.signal.aborted) all.terminal.say(`session ${oneLine(name, 256)} was deleted`);
+}
+
+/** Until Ctrl-C, or the end of what is watched. */
+async function watching(
+  reached: ReachedAgent,
+  input: Input,
+  terminal: Terminal,
+  watch: (all: Watching) => Promise<void>,
+): Promise<number> {
   const stop = new AbortController();
   const { signal } = stop;
   const ignoreSignals = onStopSignal(() => stop.abort());
   const notices = new Notices(input, terminal);
-  const watching = { reached, input, terminal, signal, notices };
   try {
-    if (id === undefined) {
-      await watchAll(watching);
-      return 0;
-    }
-    const session = reached.agent.session(id);
-    const watch = input.flag("json") ? printFrames : showSession;
-    await onSession(id, input, () => watch(session, watching));
-    if (!signal.aborted) terminal.say(`session ${oneLine(id, 256)} was deleted`);
+    await watch({ reached, input, terminal, signal, notices });
     return 0;
   } finally {
     ignoreSignals();
@@ -84,8 +120,8 @@ class Notices {
   }
 }
 
-async function showSession(session: Session, watching: Watching): Promise<void> {
-  const { input, terminal, signal, notices } = watching;
+async function showSession(session: Session, name: string, watched: Watching): Promise<void> {
+  const { input, terminal, signal, notices } = watched;
   const view = new WatchView(terminal, (approval) => howToAnswer(approval, input));
   const fromStart = input.flag("from-start");
   await followSession(
@@ -97,7 +133,7 @@ async function showSession(session: Session, watching: Watching): Promise<void> 
         if (!isFirst) return view.now(baseline.running);
         const { state, about } = sessionLine(baseline.session);
         terminal.say(
-          `session ${oneLine(session.id, 256)} is ${state}${about === "" ? "" : `: ${about}`}`,
+          `session ${oneLine(name, 256)} is ${state}${about === "" ? "" : `: ${about}`}`,
         );
         if (fromStart) view.now(baseline.running);
         else view.begin(baseline);
@@ -116,8 +152,8 @@ async function showSession(session: Session, watching: Watching): Promise<void> 
   view.end();
 }
 
-async function printFrames(session: Session, watching: Watching): Promise<void> {
-  const { input, terminal, signal } = watching;
+async function printFrames(session: Session, watched: Watching): Promise<void> {
+  const { input, terminal, signal } = watched;
   let isFirst = true;
   for await (const frame of session.watch({ signal })) {
     if (isFirst && frame.type === "baseline") {

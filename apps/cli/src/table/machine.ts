@@ -257,7 +257,7 @@ export const machine: readonly CommandSpec[] = [
       "Shows a code to scan and the address under it, and waits until a device used it or five minutes are over. The device " +
         "gets a key of its own, which `lichen devices revoke` takes back. Ctrl-C takes the code back (130).",
       "With an address that a machine elsewhere shows, this computer becomes its device, and --on that machine's host is taken " +
-        "by new, ps, send, attach, approve, cancel, log, restart, rename, set, rm, adopt and devices.",
+        "by new, ps, send, attach, approve, cancel, log, watch, restart, rename, set, rm, adopt and devices.",
     ],
     arguments: [
       {

@@ -140,19 +140,22 @@ export const talking: readonly CommandSpec[] = [
         "session it shows a line for every change of any conversation.",
       "A single word that begins with ./, ../ or / (or is . or ..), or that is the folder of an agent, is the folder: name " +
         "the folder as well to mean a conversation of that name.",
+      "A session of this computer's machine (`lichen ps`) is meant first, as with `lichen send`.",
     ],
     arguments: [
       {
         name: "session",
         summary: "the conversation; all of them where left out",
         required: false,
-        offers: "session",
+        offers: "any-session",
       },
       dir,
     ],
     options: [
       { name: "from-start", summary: "show first what was said so far" },
+      { name: "machine", summary: "the session is one of this machine's" },
       state,
+      on,
       { name: "json", summary: "print each frame of the stream as one line of JSON" },
     ],
     examples: ["lichen watch", "lichen watch my-agent", "lichen watch weather --from-start"],
