@@ -8,6 +8,8 @@ import { type Baseline, type Entry, Fault } from "@lichen/wire";
 
 export interface Follower {
   entry(entry: Entry): void;
+  /** The session stands like this; what led to it is told next. */
+  past(baseline: Baseline): void;
   /** The session stands like this; what led to it was told, or is left out at the beginning. */
   stands(baseline: Baseline, isFirst: boolean): void;
   /** The session of that name is another one now: its entries count from 1 again. */
@@ -36,6 +38,7 @@ export async function followSession(
       case "baseline":
       case "reset": {
         const { epoch, head, entries } = frame.data;
+        follower.past(frame.data);
         const isFirst = at === undefined;
         if (at !== undefined && at.epoch !== epoch) follower.isAnother();
         if (at?.epoch !== epoch)

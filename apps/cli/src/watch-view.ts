@@ -54,12 +54,23 @@ export class WatchView {
   readonly #howToAnswer: (approval: Approval) => string;
   readonly #live: LiveText;
   #isRunning = false;
+  /** Up to which entry all is past, and what was asked until then and still waits. */
+  #past: { readonly head: number; readonly waiting: ReadonlySet<string> } = {
+    head: 0,
+    waiting: new Set(),
+  };
   #retry = "";
 
   constructor(terminal: Terminal, howToAnswer: (approval: Approval) => string) {
     this.#terminal = terminal;
     this.#howToAnswer = howToAnswer;
     this.#live = new LiveText(terminal);
+  }
+
+  /** How the session stands, before what led to it is shown: most of what was asked can be answered no more. */
+  past({ head, approvals }: Pick<Baseline, "head" | "approvals">): void {
+    const waiting = approvals.filter(({ state }) => state === "pending");
+    this.#past = { head, waiting: new Set(waiting.map(({ approvalId }) => approvalId)) };
   }
 
   /** How the session stands, where what led to it is not shown. */
@@ -137,7 +148,7 @@ export class WatchView {
         this.#line(describeInnerOutcome(entry.data));
         break;
       case "approval.asked":
-        this.#asked(approvalOf(entry));
+        this.#asked(approvalOf(entry), entry.seq <= this.#past.head);
         break;
       case "approval.answered": {
         const { allow, message } = entry.data;
@@ -176,9 +187,10 @@ export class WatchView {
     for (const block of content) if (block.type === "call") this.#line(describeCall(block));
   }
 
-  #asked(approval: Approval): void {
+  #asked(approval: Approval, isPast = false): void {
     this.#line(`? ${describeApproval(approval).replaceAll("\n", "\n  ")}`);
-    this.#line(`  ${this.#howToAnswer(approval)}`);
+    if (!isPast || this.#past.waiting.has(approval.approvalId))
+      this.#line(`  ${this.#howToAnswer(approval)}`);
   }
 
   #changed({ title, model, reasoning }: EntryData["session.changed"]): void {

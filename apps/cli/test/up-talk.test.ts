@@ -64,7 +64,7 @@ test(
 );
 
 test(
-  "[UP8] approve lists what a coding agent asks beside its session's name, and answers it",
+  "[UP8] approve lists what a coding agent asks beside its session's name, and answers it; log says how for as long as it waits",
   slow,
   async () => {
     await using home = await Home.make();
@@ -74,6 +74,7 @@ test(
     const id = await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
     const ps = await home.run(["ps"]);
     expect(ps.stdout).toContain("1 to answer");
+    expect((await home.run(["log", "demo"])).stdout).toContain(`lichen approve ${id}`);
     const list = await home.run(["approve"]);
     expect(list.code).toBe(0);
     expect(list.stdout).toMatch(new RegExp(`^${id}  session demo, until`));
@@ -88,6 +89,9 @@ test(
     expect(await home.run(["approve", id])).toMatchObject({ code: 0 });
     expect((await sending.ended).code).toBe(0);
     expect(await readFile(home.path("demo/notes.txt"), "utf8")).toBe("buy milk\n");
+    const log = await home.run(["log", "demo"]);
+    expect(log.stdout).toContain('May the agent call Write to notes.txt {"note":"buy milk"}?');
+    expect(log.stdout).not.toContain("lichen approve");
     const late = await home.run(["approve", id]);
     expect(late.code).toBe(1);
     expect(late.stderr).toContain(`${id} waits for nobody`);

@@ -2,7 +2,7 @@
 
 import type { Session } from "@lichen/client";
 import { onStopSignal } from "@lichen/server/node";
-import type { Entry } from "@lichen/wire";
+import type { Baseline, Entry } from "@lichen/wire";
 import type { Input } from "../command.ts";
 import { followSession, pages } from "../follow-session.ts";
 import { getConversation, isBegun } from "../machine/conversation.ts";
@@ -36,7 +36,8 @@ export async function run(input: Input, terminal: Terminal): Promise<number> {
       ? (entry: Entry) => terminal.answer(`${JSON.stringify(entry)}\n`)
       : (entry: Entry) => view.entry(entry);
     const limit = Number(input.value("limit") ?? defaultLimit);
-    const { after, head } = await latest(session, limit, input.flag("json"));
+    const { after, head, approvals } = await latest(session, limit, input.flag("json"));
+    view.past({ head, approvals });
     const { signal } = stop;
     if (input.flag("follow")) await follow({ session, after, signal, view, tell, terminal });
     else
@@ -59,19 +60,21 @@ async function latest(
   session: Session,
   limit: number,
   isAll: boolean,
-): Promise<{ after: number; head: number }> {
+): Promise<{ after: number } & Pick<Baseline, "head" | "approvals">> {
   let left = limit;
-  let head: number | undefined;
+  let now: Pick<Baseline, "head" | "approvals"> | undefined;
   for (let before: number | undefined; ;) {
     const page = await session.read({
       limit: pageLimit,
       ...(before === undefined ? {} : { before }),
     });
-    head ??= page.head;
+    now ??= page;
+    const { head, approvals } = now;
     for (const entry of page.entries.toReversed())
-      if ((isAll || isShown(entry)) && --left === 0) return { after: entry.seq - 1, head };
+      if ((isAll || isShown(entry)) && --left === 0)
+        return { after: entry.seq - 1, head, approvals };
     const first = page.entries[0];
-    if (first === undefined || first.seq === 1) return { after: 0, head };
+    if (first === undefined || first.seq === 1) return { after: 0, head, approvals };
     before = first.seq;
   }
 }
@@ -90,6 +93,7 @@ function follow({ session, after, signal, view, tell, terminal }: Follow): Promi
     session,
     {
       entry: tell,
+      past: (baseline) => view.past(baseline),
       stands: (baseline) => view.now(baseline.running),
       isAnother: () => terminal.say("the session was deleted and made again"),
       other(frame) {

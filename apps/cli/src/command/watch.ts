@@ -128,6 +128,7 @@ async function showSession(session: Session, name: string, watched: Watching): P
     session,
     {
       entry: (entry) => view.entry(entry),
+      past: (baseline) => view.past(baseline),
       stands(baseline, isFirst) {
         notices.begun();
         if (!isFirst) return view.now(baseline.running);
