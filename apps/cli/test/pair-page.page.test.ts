@@ -140,12 +140,18 @@ test(
     await press(page, "Deny");
     await until(page, `document.getElementById("told").textContent.includes("viewer may not")`);
     await until(page, `document.querySelector("section").dataset.waits === "1"`);
+    // What comes to wait later puts itself in front of nothing.
+    await machine.make("later", home.path("later"));
+    await home.run(["send", "later", "note more"]);
+    await until(page, `document.querySelectorAll("pre").length === 2`);
+    const names = `[...document.querySelectorAll("h2")].map((it) => it.textContent)`;
+    expect(await page.evaluate(names)).toEqual(["demo", "later"]);
     // It goes on by itself once the machine is back.
     expect(await machine.running.stop("SIGTERM")).toBe(0);
     await until(page, `document.getElementById("told").textContent.includes("trying again")`);
     await home.start(["up", "--port", new URL(machine.url).port, "--json"]).firstLine();
     await until(page, `document.getElementById("told").textContent === ""`);
-    expect(await page.evaluate(`document.querySelectorAll("section").length`)).toBe(1);
+    expect(await page.evaluate(`document.querySelectorAll("section").length`)).toBe(2);
   },
 );
 

@@ -13,6 +13,8 @@ const silenceMs = 60_000;
 let key;
 const agents = new Map();
 const sessions = new Map();
+/** How often a session has begun to wait. */
+let waiting = 0;
 
 if (code) history.replaceState(null, "", location.pathname);
 form.addEventListener("submit", (event) => {
@@ -111,7 +113,10 @@ async function learnAgents() {
   for (const { agent, name } of (await ask("/agents")).agents) agents.set(agent, name);
 }
 
-/** Shows a session as it stands: what waits comes first, then the latest. */
+/**
+ * Shows a session as it stands: what waits comes first, and what has waited longest stands where it stood, so that nothing
+ * that comes puts itself under the finger of who answers; then the latest.
+ */
 async function draw(id, { info, section, asked }) {
   if (!agents.has(info.agent)) await learnAgents();
   const name = agents.get(info.agent) ?? info.agent;
@@ -120,11 +125,14 @@ async function draw(id, { info, section, asked }) {
   const about = info.title ?? info.preview ?? "";
   const head = [make("h2", title), make("p", state + (about && ": " + revealed(about)))];
   section.replaceChildren(...head, ...asked.values());
+  const waited = section.dataset.waits === "1";
   section.dataset.waits = info.approvals > 0 ? "1" : "0";
-  section.dataset.at = info.lastAt;
-  const order = ({ dataset: { waits, at } }) => waits + at;
+  if (info.approvals === 0) section.dataset.at = info.lastAt;
+  else if (!waited) section.dataset.at = String(++waiting).padStart(9, "0");
+  const before = ({ dataset: a }, { dataset: b }) =>
+    a.waits === b.waits ? a.at < b.at === (a.waits === "1") : a.waits === "1";
   list.append(section);
-  const sorted = [...list.children].sort((a, b) => (order(a) < order(b) ? 1 : -1));
+  const sorted = [...list.children].sort((a, b) => (before(a, b) ? -1 : 1));
   // Only what moves is moved: who types an answer keeps the cursor.
   sorted.forEach((it, at) => list.children[at] !== it && list.insertBefore(it, list.children[at]));
   if (info.approvals === 0 && asked.size === 0) return;
