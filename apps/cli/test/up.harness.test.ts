@@ -81,7 +81,7 @@ test(
   slow,
   async () => {
     await using home = await Home.make();
-    const provider = await providerOf(["One.", "Two."]);
+    const provider = await providerOf(["One.", "Two.", "Three."]);
     const env = await furnished(home, provider.url);
     await StartedMachine.start(home, [], { env });
     await home.run(["new", "demo", "work", "--harness", "pi"]);
@@ -92,9 +92,13 @@ test(
     expect(none).toMatchObject({ code: 1, stdout: "" });
     expect(none.stderr).toContain("pi has no model scripted/scripted-9");
     expect(await home.run(["send", "demo", "two", "--wait"])).toMatchObject({ stdout: "Two.\n" });
-    const asked = provider.requests.map(({ body }) => (body as { model: string }).model);
-    expect(asked).toEqual(["scripted-1", "scripted-2"]);
+    const asked = () => provider.requests.map(({ body }) => (body as { model: string }).model);
     expect((await home.run(["set", "demo"])).stdout).toContain("scripted-2");
+    const own = await home.run(["set", "demo", "--model", "default"]);
+    expect(own).toMatchObject({ code: 0, stdout: "model: the coding agent's own choice\n" });
+    const last = await home.run(["send", "demo", "three", "--wait"]);
+    expect(last).toMatchObject({ stdout: "Three.\n" });
+    expect(asked()).toEqual(["scripted-1", "scripted-2", "scripted-1"]);
   },
 );
 
@@ -124,5 +128,42 @@ test(
     expect((await sending.ended).code).toBe(0);
     expect(sending.stdout).toBe("Made.\n");
     expect(existsSync(home.path("work/one.txt"))).toBe(true);
+  },
+);
+
+test(
+  "[K120] two questions of Claude Code are answered on one line, and it reads both answers",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const option = (label: string) => ({ label, description: `The ${label} one` });
+    const questions = [
+      {
+        ...{ question: "Which color?", header: "Color", multiSelect: false },
+        options: [option("Red"), option("Blue")],
+      },
+      {
+        ...{ question: "Which sizes?", header: "Sizes", multiSelect: true },
+        options: [option("Small"), option("Large")],
+      },
+    ];
+    const asks = { parts: [{ call: { name: "AskUserQuestion", input: { questions } } }] };
+    const provider = await providerOf([asks, "Noted."]);
+    const env = await furnished(home, provider.url);
+    await StartedMachine.start(home, [], { env });
+    const cwd = home.path("work");
+    await home.run(["new", "site", ".", "--harness", "claude"], { cwd });
+    const sending = home.start(["send", "site", "Ask me", "--wait"], { cwd });
+    const id = await sending.until(({ stderr }) => /lichen approve (apr_\w+)/.exec(stderr)?.[1]);
+    const alone = await home.run(["approve", id, "--message", "Blue"], { cwd });
+    expect(alone).toMatchObject({ code: 2, stdout: "" });
+    expect(alone.stderr).toContain('--answer 1="…" --answer 2="…"');
+    const both = ["--answer", "1=blue", "--answer", "Sizes=Small, Large"];
+    expect(await home.run(["approve", id, ...both], { cwd })).toMatchObject({ code: 0 });
+    expect((await sending.ended).code).toBe(0);
+    expect(sending.stdout).toBe("Noted.\n");
+    const told = JSON.stringify(provider.requests.at(-1)?.body);
+    expect(told).toContain('\\"Which color?\\"=\\"Blue\\"');
+    expect(told).toContain('\\"Which sizes?\\"=\\"Small, Large\\"');
   },
 );
