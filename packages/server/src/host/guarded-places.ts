@@ -40,6 +40,8 @@ export function ownHome(): GuardedHome {
 
 /** Makes what is to be there before an agent's process could make it. */
 export function makeGuardedPlaces(places: GuardedHome): void {
+  // Who has no home has no services and no shell either.
+  if (realPlaceOf(places.home) === undefined) return;
   for (const folder of [...serviceFolders(places), ...commandFolders(places)])
     unlessThere(() => mkdirSync(folder, { recursive: true, mode: 0o755 }));
   const keys = join(places.home, ".ssh", "authorized_keys");

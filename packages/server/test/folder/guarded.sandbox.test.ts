@@ -1,6 +1,6 @@
 // These tests need a working bubblewrap and fail without one.
 
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { startScriptedProvider } from "@lichen/engine/testing";
 import { expect, test } from "vitest";
 import { makeGuardedPlaces, ownHome } from "../../src/host/guarded-places.ts";
@@ -79,4 +79,15 @@ test("[C28] a folder's agent changes nothing that its user's computer runs outsi
   expect(readFileSync(home.join(".ssh/authorized_keys"), "utf8")).toBe("");
   expect(readFileSync(home.join("work/notes.txt"), "utf8")).toBe("noted\n");
   expect(readFileSync(home.join("other.txt"), "utf8")).toBe("new\n");
+});
+
+test("[C28] what is guarded is there before an agent could make it, for its user alone, and no home is made for who has none", () => {
+  using home = new Home();
+  const { env } = ownHome();
+  makeGuardedPlaces({ env, home: home.path });
+  expect(statSync(home.join(".ssh")).mode & 0o777).toBe(0o700);
+  expect(statSync(home.join(".ssh/authorized_keys")).mode & 0o777).toBe(0o600);
+  expect(statSync(home.join(".config/autostart")).mode & 0o022).toBe(0);
+  makeGuardedPlaces({ env: {}, home: home.join("nowhere") });
+  expect(existsSync(home.join("nowhere"))).toBe(false);
 });
