@@ -84,6 +84,29 @@ test("[MA26] a question is not allowed without its answers, and may be declined 
   ]);
 });
 
+test("[MA26] what is no answer to the question is refused with the question, alike at every door", async () => {
+  await using rig = await Rig.open({ harnesses: [asking] });
+  const { id } = await rig.make("a");
+  await rig.send("a", "ask");
+  await rig.until("a", (it) => it.state === "waiting");
+  const [waiting] = rig.machine.sessions.get("a").board.waiting;
+  const { approvalId } = waiting!;
+  for (const [at, wrong] of [
+    { allow: true },
+    { allow: true, answers: { "Nonsense?": "A" } },
+    { allow: true, answers: { "Which?": 3 } },
+    { allow: true, answers: { "Which?": "" } },
+  ].entries()) {
+    const error = expect.stringMatching(/^answers: .*"Which\?"/) as unknown;
+    expect(await answer(rig, "q-1", wrong)).toMatchObject({ status: 409, body: { error } });
+    const command = { type: "answer", requestId: `a${at}`, approvalId, ...wrong };
+    expect(await rig.tell(`/agents/${id}/sessions/main/commands`, { json: command })).toMatchObject(
+      { status: 400, body: { error: { code: "invalid", message: error } } },
+    );
+  }
+  expect((await answer(rig, "q-1", { allow: true, answers: { "Which?": "A" } })).status).toBe(204);
+});
+
 test("[MA26] a prompt of a turn that was interrupted, restarted or is gone can be answered no more", async () => {
   await using rig = await Rig.open({ harnesses: [asking] });
   await rig.make("a");

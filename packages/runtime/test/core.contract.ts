@@ -20,6 +20,7 @@ import { watchContract } from "./watch.contract.ts";
 import { eagerContract } from "./eager.contract.ts";
 import { hostStreamContract } from "./host-stream.contract.ts";
 import { harnessContract } from "./harness.contract.ts";
+import { answersContract } from "./answers.contract.ts";
 import { untoldContract } from "./untold.contract.ts";
 import { outsideContract } from "./outside.contract.ts";
 import { keptAgentsContract } from "./kept-agents.contract.ts";
@@ -55,6 +56,7 @@ export function coreContract(host: string, withSql: WithSql): void {
   hostStreamContract(host, withSql);
   harnessContract(host, withSql);
   untoldContract(host, withSql);
+  answersContract(host, withSql);
   outsideContract(host, withSql);
   keptAgentsContract(host, withSql);
   directoryContract(host, withSql);

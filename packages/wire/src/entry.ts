@@ -165,6 +165,8 @@ export const entryData = {
     description: Text.optional(),
     suggestions: z.array(Json).optional(),
     questions: z.array(Json).optional(),
+    /** Texts of those questions that may be left unanswered. */
+    optional: z.array(z.string()).optional(),
     expiresAt: z.string(),
   }),
   "approval.answered": z.object({

@@ -63,6 +63,8 @@ export const Approval = z.object({
   description: z.string().optional(),
   suggestions: z.array(Json).optional(),
   questions: z.array(Json).optional(),
+  /** Texts of those questions that may be left unanswered. */
+  optional: z.array(z.string()).optional(),
   askedAt: z.string(),
   expiresAt: z.string(),
   state: z.enum(["pending", "allowed", "denied", "withdrawn", "expired"]),

@@ -72,6 +72,11 @@ export function questionsOf({ fields, message }: Form): Json[] {
   return fields.map(({ asked }) => Json.parse(asked));
 }
 
+/** Texts of the fields that may be left out. */
+export function optionalIn({ fields }: Form): string[] {
+  return fields.flatMap(({ isRequired, asked }) => (isRequired ? [] : [asked.question]));
+}
+
 /** What the agent is answered. A required field that was left out declines the form. */
 export function filledIn({ fields }: Form, answer: Answer): CreateElicitationResponse {
   if (answer.outcome === "withdrawn") return { action: "cancel" };

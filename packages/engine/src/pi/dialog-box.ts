@@ -8,7 +8,7 @@ import type { Run } from "@lichen/runtime";
 import type { JsonObject } from "@lichen/wire";
 import { isUnwritable } from "../harness/stopping.ts";
 import type { Dialog } from "./codec.ts";
-import { cancelled, questionOf, replyTo } from "./dialogs.ts";
+import { cancelled, optionalIn, questionOf, replyTo } from "./dialogs.ts";
 
 /** Before pi's own time is over, so that no answer is taken that pi no longer waits for. */
 const aheadMs = 100;
@@ -80,6 +80,7 @@ export class DialogBox {
         prompt: key,
         kind: "question",
         questions: [questionOf(dialog)],
+        optional: optionalIn(dialog),
       });
       reply = replyTo(dialog, answer);
     } finally {

@@ -23,11 +23,15 @@ function textOf({ title, message, placeholder, prefill, method }: Dialog): strin
   return [title || `pi asks (${method})`, ...more].join("\n");
 }
 
+/** Whoever allows a confirmation without a word says yes. */
+export function optionalIn(dialog: Dialog): string[] {
+  return dialog.method === "confirm" ? [textOf(dialog)] : [];
+}
+
 /** What pi is told of a decision. */
 export function replyTo(dialog: Dialog, answer: Answer): JsonObject {
   const reply = { type: "extension_ui_response", id: dialog.id };
   const said = answer.outcome === "allowed" ? saidIn(dialog, answer) : undefined;
-  // Whoever allows a confirmation without a word says yes.
   if (dialog.method === "confirm" && answer.outcome === "allowed")
     return { ...reply, confirmed: said === undefined || said.toLowerCase() === "yes" };
   return said === undefined ? cancelled(dialog) : { ...reply, value: said };

@@ -211,13 +211,16 @@ test("[AC7] a call whose input asks questions is asked as one, and its answers r
   });
 });
 
-test("[AC7] a form that a person declines, or leaves without what it needs, is declined", async () => {
+test("[AC7] a form that a person declines is declined; one that is left without what it needs goes on waiting", async () => {
   const rig = await start();
-  for (const answer of [{ allow: false }, { allow: true, answers: { Size: "S" } }]) {
-    const form = await rig.begin("elicit Who is it?");
-    await rig.answer((await rig.asked()).approvalId, answer);
-    expect(JSON.parse((await rig.settled(form)).answer)).toEqual({ action: "decline" });
-  }
+  const form = await rig.begin("elicit Who is it?");
+  const { approvalId } = await rig.asked();
+  await expect(rig.answer(approvalId, { allow: true, answers: { Size: "S" } })).rejects.toThrow(
+    'nothing answers "Name"',
+  );
+  expect((await rig.asked()).approvalId).toBe(approvalId);
+  await rig.answer(approvalId, { allow: false });
+  expect(JSON.parse((await rig.settled(form)).answer)).toEqual({ action: "decline" });
 });
 
 test("[AC8] a cancelled run cancels the turn and its permission, and the process stays", async () => {

@@ -228,11 +228,6 @@ export class Seat {
       `Prompt ${id} waits for nobody: it was answered, withdrawn, or its process ended.`,
     );
     if (!waiting) throw gone;
-    if (waiting.kind === "question" && given.allow && !hasAnswers(given))
-      throw new Fault(
-        "conflict",
-        "answers: a question is allowed with its answers: without them the model reads that nobody answered.",
-      );
     const receipt = await this.#sessionOf(by).send({
       type: "answer",
       requestId: this.#onceOnly(),
@@ -385,8 +380,4 @@ export class Seat {
       ? this.session
       : this.agent.withMeta({ by }, { stopsAll: true }).session(onlySession);
   }
-}
-
-function hasAnswers({ answers }: PromptAnswer): boolean {
-  return answers !== undefined && Object.keys(answers).length > 0;
 }

@@ -213,6 +213,8 @@ export interface Question {
   readonly description?: string;
   readonly suggestions?: Json[];
   readonly questions?: Json[];
+  /** Texts of questions that may be left unanswered; what a harness (`prompt`) asks needs all others answered. */
+  readonly optional?: string[];
   readonly check?: ((input: JsonObject) => JsonObject) | undefined;
 }
 

@@ -45,17 +45,28 @@ export function approvalNamed(sql: Sql, cid: number, name: string): ApprovalRow 
   )[0];
 }
 
-/** What was asked: the digest of its input or questions, and the tool it is about. */
-export function askedAbout(
-  sql: Sql,
-  asked: number,
-): { digest: string; tool: string | null; prompt: string | null } {
-  return sql.all<{ digest: string; tool: string | null; prompt: string | null }>(
-    `select json_extract(data, '$.digest') as digest, json_extract(data, '$.tool') as tool,
-       json_extract(data, '$.prompt') as prompt
+interface AskedAbout {
+  /** Of its input or questions. */
+  readonly digest: string;
+  readonly kind: EntryData["approval.asked"]["kind"];
+  readonly tool: string | null;
+  readonly prompt: string | null;
+}
+
+/** What was asked, in short. */
+export function askedAbout(sql: Sql, asked: number): AskedAbout {
+  return sql.all<AskedAbout>(
+    `select json_extract(data, '$.digest') as digest, json_extract(data, '$.kind') as kind,
+       json_extract(data, '$.tool') as tool, json_extract(data, '$.prompt') as prompt
      from entry where eid = ?`,
     asked,
   )[0]!;
+}
+
+/** What was asked, with its texts whole. */
+export function wholeAsked(sql: Sql, asked: number): EntryData["approval.asked"] {
+  const stored = JSON.parse(entryRow(sql, asked)!.data) as JsonObject;
+  return restore(stored, (sha256) => readBlob(sql, sha256)) as EntryData["approval.asked"];
 }
 
 /** The calls of a program that a person was asked about: those whose names are `prefix` and their ordinal. */

@@ -7,6 +7,7 @@
 //   P5  What a call asks while it runs is withdrawn when the call ends.
 //   P6  `always` is taken only where the engine suggested something lasting.
 //   P7  `interrupt` goes with a denial.
+//   P9  Answers that do not fit the questions are refused.
 
 import { canonicalJson, Fault, type EntryData, type JsonObject } from "@lichen/wire";
 import type { Answer, Question } from "../engine/port.ts";
@@ -28,9 +29,11 @@ import {
   insertApproval,
   namedIn,
   pendingApprovals,
+  wholeAsked,
   type Withdrawal,
   writeWithdrawn,
 } from "./approval-table.ts";
+import { fittingAnswers } from "./fitting-answers.ts";
 
 interface Waiter {
   readonly resolve: (answer: Answer) => void;
@@ -190,7 +193,11 @@ export class Approvals {
         "always: nothing lasting is on offer here: answer this one time and leave `always` out.",
       );
     const input = given.input && this.#checked(asked, given.input);
-    const { digest } = askedAbout(sql, asked);
+    const { digest, kind } = askedAbout(sql, asked);
+    const answers =
+      given.allow && kind === "question"
+        ? fittingAnswers(wholeAsked(sql, asked), given)
+        : given.answers;
     const entry = session.append({
       kind: "approval.answered",
       command: seqOf(row.cid),
@@ -198,6 +205,7 @@ export class Approvals {
       by: by.identity,
       data: {
         ...given,
+        ...(answers ? { answers } : {}),
         ...(input ? { input } : {}),
         ...namedIn(sql, session, asked),
         digest: input ? platform.sha256(canonicalJson(input)) : digest,
