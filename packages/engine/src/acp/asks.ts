@@ -12,7 +12,7 @@ import type {
 import type { Answer, Question, Run } from "@lichen/runtime";
 import { Json, type JsonObject } from "@lichen/wire";
 import { inputOf, type KnownCall, nameOf } from "./call-text.ts";
-import { filledIn, formOf, optionalIn, questionsOf } from "./elicitation.ts";
+import { filledIn, formOf, questionsOf } from "./elicitation.ts";
 import { lineOf } from "./message.ts";
 import {
   approvedOnce,
@@ -71,12 +71,14 @@ export class Asks {
     await turn.recorder.durable();
     const { by, wasAsked, ...decision } = await this.#decide(turn, request, how, asked);
     const callId = request.toolCall.toolCallId;
-    if (!isAllowing(decision.outcome, request.options)) turn.calls.denied(callId);
-    else await turn.calls.allowed(callId);
+    const isAllowed = isAllowing(decision.outcome, request.options);
+    if (!isAllowed) turn.calls.denied(callId);
     // With its answer, so that it is never shown without.
     if (by !== undefined && !wasAsked) turn.line(how.line());
     turn.recorder.record(lineOf(answerLine(how, Json.parse(decision), by)));
     await turn.recorder.durable();
+    // Its intent comes after the line of the answer: of what has none in the log nothing was done.
+    if (isAllowed) await turn.calls.allowed(callId);
     return decision;
   }
 
@@ -130,7 +132,6 @@ export class Asks {
         kind: "question",
         description: form.message,
         questions: questionsOf(form),
-        optional: optionalIn(form),
       },
     );
     const filled: CreateElicitationResponse = answer

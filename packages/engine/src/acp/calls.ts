@@ -23,6 +23,8 @@ interface CallState {
   phase: "told" | "announced" | "open" | "refused" | "done";
   /** The agent itself told of it, not only a request for permission. */
   isReported: boolean;
+  /** The agent had begun it and asked after that, and it was not allowed. */
+  isDenied?: boolean;
   /** The status that was told last. */
   status?: CallStatus;
   place?: Promise<Place>;
@@ -51,7 +53,7 @@ export class Calls {
   /** What is open now, and would be lost with its process. */
   get openWrites(): string[] {
     return this.#all()
-      .filter((call) => call.phase === "open" && labelOf(call.known) === "write")
+      .filter((call) => call.phase === "open" && mayHaveChanged(call))
       .map((call) => nameOf(call.known));
   }
 
@@ -87,22 +89,25 @@ export class Calls {
   async allowed(callId: string): Promise<void> {
     const call = this.#calls.get(callId);
     if (!call?.isReported) return;
+    call.isDenied = false;
     if (call.phase === "told" || call.phase === "announced") this.#open(call);
     await call.started;
   }
 
   denied(callId: string): void {
     const call = this.#calls.get(callId);
-    if (call?.isReported && call.phase === "announced") call.phase = "refused";
+    if (!call?.isReported) return;
+    if (call.phase === "announced") call.phase = "refused";
+    else call.isDenied = true;
   }
 
   /** The turn is over: what it left open, as far as it is known to have changed nothing, has its outcome now. */
   close(): void {
     for (const call of this.#all()) {
       if (call.phase === "done" || !call.isReported) continue;
-      if (call.phase === "open" && labelOf(call.known) === "write") continue;
+      if (call.phase === "open" && mayHaveChanged(call)) continue;
       const text =
-        call.phase === "open"
+        call.phase === "open" && !call.isDenied
           ? "The agent did not say what became of this call."
           : "The agent did not make this call.";
       this.#settle(call, { content: [{ type: "text", text }], isError: true });
@@ -184,6 +189,11 @@ export class Calls {
     const data = { assistant, index, callId, name, ...outcome };
     await this.#it.run.append([{ kind: "message.tool", data }]);
   }
+}
+
+/** A write that nobody is known to have refused. */
+function mayHaveChanged({ known, isDenied }: CallState): boolean {
+  return labelOf(known) === "write" && isDenied !== true;
 }
 
 /** A promise whose failure is told elsewhere: a commit that fails stops the run. */

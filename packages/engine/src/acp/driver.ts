@@ -145,8 +145,7 @@ export class AcpDriver implements HarnessDriver, Connection {
     });
     const files = new AgentFiles(this.#options);
     const terminals = new Terminals(this.#options, files, this.#session.epoch);
-    const { group, startedAt } = process.group;
-    const names = new RequestNames(`acp-${group}-${startedAt}`);
+    const names = new RequestNames(process.group);
     const answering = serving({
       ...{ asks: this.#asks, files, terminals },
       isOwn: (sessionId) => talk.isOwn(sessionId),

@@ -5,6 +5,9 @@
 
 import type { Json, JsonObject } from "@lichen/wire";
 
+/** What all of them begin with. */
+export const requestNames = "acp-";
+
 export class RequestNames {
   readonly #process: string;
   /** How often each id was used so far. */
@@ -12,9 +15,9 @@ export class RequestNames {
   /** Lines of requests that nobody was asked so far, and that have no answer. */
   readonly #lines = new Map<string, Json>();
 
-  /** `process` names the agent's process. */
-  constructor(process: string) {
-    this.#process = process;
+  /** Of a process, by its group and when that began. */
+  constructor({ group, startedAt }: { readonly group: number; readonly startedAt: string }) {
+    this.#process = `${requestNames}${group}-${startedAt}`;
   }
 
   /** The line of a request that has just come. */

@@ -13,12 +13,14 @@ import { type EntryOf, Fault, type Json } from "@lichen/wire";
 import { isUnwritable, wasCancelled } from "../harness/stopping.ts";
 import type { Held } from "./driver.ts";
 import { lineOf } from "./message.ts";
+import { requestNames } from "./request-names.ts";
 import { promptOf, type PromptParts } from "./prompt.ts";
 import { cancelMs, prompt, type PromptingOptions, type TurnEnd, unrecorded } from "./prompting.ts";
 import { historyOf } from "./sent.ts";
 import { type Stopped, verdictOf } from "./settlement.ts";
 import type { Talk } from "./talk.ts";
 import { Turn } from "./turn.ts";
+import { unansweredOf } from "./unanswered.ts";
 
 const quietMs = 2_000;
 const silenceLookMs = 500;
@@ -81,25 +83,26 @@ export class Runs {
 
   async #conduct(work: Work, turn: Turn): Promise<Result> {
     const { run } = turn;
-    const history = historyOf(work.resumed ? run.lines() : []);
-    const isInDoubt = history.inDoubt.length > 0;
+    const lines = work.resumed ? run.lines() : [];
+    const history = historyOf(lines);
     const own = ownMessages(run).filter((message) => !history.sent.has(message.id));
     const isOver =
       own.length === 0 && (work.type !== "compact" || history.sent.has(work.commandId));
     // Of what an earlier host left nothing goes on beside what is told here.
     if (work.resumed) await this.#it.supervisor.endFormer();
-    if (isOver && isInDoubt) return inDoubt;
+    const doubt = history.inDoubt.length > 0 ? await doubtOf(run, lines) : undefined;
+    if (isOver && doubt) return doubt;
     if (isOver) return history.sent.size > 0 ? earlierEnd(history.lastReason) : endedWithHost;
     const held = await this.#ready(run).catch((error: unknown) => {
-      if (isInDoubt) return undefined;
+      if (doubt) return undefined;
       throw error;
     });
-    if (!held) return isInDoubt ? inDoubt : endedWithHost;
+    if (!held) return doubt ?? endedWithHost;
     const parts =
       work.type === "compact" ? await this.#compactPrompt(held, work) : promptOf(run, own);
     const result = await this.#converse(turn, parts);
     // What was in doubt before stays so, whatever became of what followed it.
-    return isInDoubt && result.terminal !== "cancelled" ? { ...result, ...inDoubt } : result;
+    return doubt && result.terminal !== "cancelled" ? { ...result, ...doubt } : result;
   }
 
   /** Sends a prompt, then what arrived meanwhile, until nothing waits any more. */
@@ -253,6 +256,24 @@ export class Runs {
     const block = { type: "text" as const, text: `/compact ${work.text}`.trim() };
     return { messages: [work.commandId], blocks: [block], hasImages: false };
   }
+}
+
+/**
+ * How a run ends whose prompt an earlier host sent, and whose end it did not hear. What only waited for a person then was
+ * not done, and where nothing else was open that is said.
+ */
+async function doubtOf(run: Run, lines: readonly Json[]): Promise<Result> {
+  const own = run.transcript().filter((entry) => entry.commandId === run.commandId);
+  const { isAsked, outcomes, calls, others } = unansweredOf(lines, own);
+  if (!isAsked) return inDoubt;
+  await run.withdrawQuestions(requestNames, "the agent that asked ended with its host");
+  if (outcomes.length > 0) await run.append(outcomes);
+  if (others.length > 0) return inDoubt;
+  const what = calls.length > 0 ? ` for ${calls.join(", ")}: it was not done` : "";
+  return {
+    terminal: "interrupted",
+    diagnostic: `The agent's process ended with its host while it waited for a person's answer${what}. Look at what it did before that, and send the message again if it is still wanted.`,
+  };
 }
 
 const inDoubt: Result = {

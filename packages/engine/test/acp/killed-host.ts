@@ -80,6 +80,13 @@ const moments: Readonly<Record<string, Moment>> = {
   },
   /** The agent's turn has ended, and nothing is settled. */
   ended: { ran: die },
+  /** What became of a call is in the log. */
+  told: {
+    append: async (drafts, write) => {
+      const answer = await write();
+      return isOf(drafts, "message.tool") ? die() : answer;
+    },
+  },
   /** A later host is to go on with what an earlier one left. */
   recovering: { begins: (isResumed) => (isResumed ? die() : undefined) },
 };

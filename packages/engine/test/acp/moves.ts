@@ -90,28 +90,13 @@ export const moves: Readonly<Record<string, Move>> = {
     await it.update({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
   },
   /** `permit KIND TITLE`: a call that asks first, with all four answers on offer */
-  permit: async (it, rest) => {
-    const { toolCallId, title } = await begin(it, rest);
-    const { outcome } = await it.client.request(methods.client.session.requestPermission, {
-      sessionId: it.sessionId,
-      toolCall: { toolCallId, title },
-      options: [
-        { optionId: "yes", name: "Allow", kind: "allow_once" },
-        { optionId: "yes-always", name: "Always allow", kind: "allow_always" },
-        { optionId: "no", name: "Reject", kind: "reject_once" },
-        { optionId: "no-always", name: "Always reject", kind: "reject_always" },
-      ],
-    });
-    const chosen = outcome.outcome === "selected" ? outcome.optionId : "cancelled";
-    it.journal({ permission: chosen });
-    const isAllowed = chosen.startsWith("yes");
-    await it.update({
-      sessionUpdate: "tool_call_update",
-      toolCallId,
-      status: isAllowed ? "completed" : "failed",
-      content: [{ type: "content", content: { type: "text", text: `chosen: ${chosen}` } }],
-    });
-    await it.update(chunk(isAllowed ? `did ${title}` : `left ${title} alone`));
+  permit: async (it, rest) => permit(it, await begin(it, rest)),
+  /** `eager KIND TITLE`: the same, of a call that it says to have begun before */
+  eager: async (it, rest) => {
+    const call = await begin(it, rest);
+    const { toolCallId } = call;
+    await it.update({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
+    await permit(it, call);
   },
   /** `grant KIND TITLE`: the same, and says only `done` or `left` */
   grant: async (it, rest) => {
@@ -424,6 +409,31 @@ export const moves: Readonly<Record<string, Move>> = {
     throw new Error(words);
   },
 };
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+async function permit(it: Moment, { toolCallId, title }: Begun): Promise<void> {
+  const { outcome } = await it.client.request(methods.client.session.requestPermission, {
+    sessionId: it.sessionId,
+    toolCall: { toolCallId, title },
+    options: [
+      { optionId: "yes", name: "Allow", kind: "allow_once" },
+      { optionId: "yes-always", name: "Always allow", kind: "allow_always" },
+      { optionId: "no", name: "Reject", kind: "reject_once" },
+      { optionId: "no-always", name: "Always reject", kind: "reject_always" },
+    ],
+  });
+  const chosen = outcome.outcome === "selected" ? outcome.optionId : "cancelled";
+  it.journal({ permission: chosen });
+  const isAllowed = chosen.startsWith("yes");
+  await it.update({
+    sessionUpdate: "tool_call_update",
+    toolCallId,
+    status: isAllowed ? "completed" : "failed",
+    content: [{ type: "content", content: { type: "text", text: `chosen: ${chosen}` } }],
+  });
+  await it.update(chunk(isAllowed ? `did ${title}` : `left ${title} alone`));
+}
 
 function chunk(text: string): SessionUpdate {
   return { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };

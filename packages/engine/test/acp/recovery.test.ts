@@ -131,7 +131,7 @@ test("[AC16] a turn that a stopping host ends is interrupted, and its conversati
 test("[AC16] after a kill of the host in mid-turn the message is unknown and never sent twice", async () => {
   const rig = await start();
   await rig.shut();
-  await killInMidRun(rig, "prompt", "tool edit a", "permit execute b");
+  await killInMidRun(rig, "prompt", "open edit a", "permit execute b");
   const left = Number((await rig.noted("began"))["began"]);
   await rig.open();
   const { running } = await rig.session.read();
@@ -139,7 +139,7 @@ test("[AC16] after a kill of the host in mid-turn the message is unknown and nev
   expect(settlement.terminal).toBe("outcome_unknown");
   expect(settlement.diagnostic).toContain("cannot tell how far it came");
   expect((await processInfo(left))?.isDead ?? true).toBe(true);
-  expect(prompts(rig)).toEqual(["tool edit a\npermit execute b"]);
+  expect(prompts(rig)).toEqual(["open edit a\npermit execute b"]);
   expect((await rig.session.read()).approvals).toEqual([]);
   expect(await rig.data("approval.withdrawn")).toHaveLength(1);
   expect(await rig.prompt("count")).toMatchObject({ answer: "prompt 2" });
@@ -223,6 +223,19 @@ test("[AC18] a process that dies in a turn fails the run with its last words, an
   expect(crashed.diagnostic).not.toContain("made-up-and-long");
   expect(await rig.prompt("count")).toMatchObject({ answer: "prompt 3" });
 });
+
+test.each(["permit", "eager"])(
+  "[AC34] a process that dies while a person is asked (%s) has not made that call",
+  async (move) => {
+    const rig = await start();
+    const commandId = await rig.begin(`${move} execute rm`);
+    await rig.asked();
+    process.kill(rig.engine.standing().pid!, "SIGKILL");
+    expect(await rig.settled(commandId)).toMatchObject({ terminal: "failed" });
+    expect(await rig.data("message.tool")).toMatchObject([{ name: "rm", isError: true }]);
+    expect(JSON.stringify(await rig.data("message.tool"))).toContain("did not make this call");
+  },
+);
 
 test("[AC18] a process that dies in a call that may have changed something leaves it unknown", async () => {
   const rig = await start();

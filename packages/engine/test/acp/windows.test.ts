@@ -69,7 +69,7 @@ test.each([
 test.each([
   ["noted", ["wait go"], 0],
   ["received", ["wait go"], 1],
-  ["prompt", ["background sleep 600", "permit execute b"], 1],
+  ["prompt", ["background sleep 600", "open execute a", "permit execute b"], 1],
   ["allowed", ["grant execute b", "wait go"], 1],
   ["ended", ["say all of it"], 1],
 ])(
@@ -101,6 +101,36 @@ test("[AC29] killed again while it recovers, it comes to the same end", async ()
   expect(await settledOf(sent.rig)).toMatchObject({ terminal: "outcome_unknown" });
   expect(prompts(sent.rig)).toEqual(["wait go"]);
   await expectGone(sent.left);
+});
+
+test.each(["permit", "eager"])(
+  "[AC34] killed while it waits for permission (%s), it says that this was not done, and sends nothing again",
+  async (move) => {
+    const lines = ["tool edit a", "background sleep 600", `${move} execute b`];
+    const { rig, left } = await killedAt(["prompt"], lines);
+    const settlement = await settledOf(rig);
+    expect(settlement.terminal).toBe("interrupted");
+    expect(settlement.diagnostic).toContain("a person's answer for b: it was not done");
+    expect(await rig.data("message.tool")).toMatchObject([
+      { name: "a", isError: false },
+      { name: "b", isError: true, content: [{ text: expect.stringContaining("was not made") }] },
+    ]);
+    expect((await rig.data("message.tool")).at(-1)).not.toHaveProperty("interrupted");
+    expect(await rig.data("approval.withdrawn")).toMatchObject([
+      { reason: "the agent that asked ended with its host" },
+    ]);
+    expect(prompts(rig)).toHaveLength(1);
+    await expectGone(left);
+    const [terminal] = rig.journal().flatMap((fact) => (fact["terminal"] ? [fact["pid"]] : []));
+    await expectGone([terminal as number]);
+    await expectNothingLeft(rig);
+  },
+);
+
+test("[AC34] killed again while it says so, it comes to the same end", async () => {
+  const { rig } = await killedAt(["prompt", "recovering", "told"], ["permit execute b"]);
+  expect(await settledOf(rig)).toMatchObject({ terminal: "interrupted" });
+  expect(await rig.data("message.tool")).toHaveLength(1);
 });
 
 test("[AC29] an answer that nobody could give any more is too late, and what it would have allowed is not done", async () => {
