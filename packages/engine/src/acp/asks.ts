@@ -12,7 +12,7 @@ import type {
 import type { Answer, Question, Run } from "@lichen/runtime";
 import { Json, type JsonObject } from "@lichen/wire";
 import { inputOf, type KnownCall, nameOf } from "./call-text.ts";
-import { filledIn, formOf, questionsOf } from "./elicitation.ts";
+import { filledIn, formOf, optionalIn, questionsOf } from "./elicitation.ts";
 import { lineOf } from "./message.ts";
 import {
   approvedOnce,
@@ -132,6 +132,7 @@ export class Asks {
         kind: "question",
         description: form.message,
         questions: questionsOf(form),
+        optional: optionalIn(form),
       },
     );
     const filled: CreateElicitationResponse = answer
