@@ -1,6 +1,6 @@
 // A connection's program behind the wall. Needs a working bubblewrap, and fails without one.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openAgent } from "../../src/host/open-agent.ts";
 import { TempFolder } from "../folder/temp-folder.ts";
@@ -99,4 +99,46 @@ test("[D52] a connection's program sees no state, no secrets and no host, keeps 
   expect(await call("others")).not.toContain("canary");
   const home = await call("home");
   expect(existsSync(`${home}/kept`)).toBe(true);
+});
+
+test("[C28] neither a connection's program nor a folder of files is a way to what its user's computer runs by itself", async () => {
+  using folder = new TempFolder().write({
+    "agent/lichen.config.ts": `export default { codingTools: false, sandbox: "require" };`,
+    "agent/program.mjs": program,
+    "agent/connections/own.ts": `export default { kind: "mcp", command: ${JSON.stringify(process.execPath)}, args: ["program.mjs"] };`,
+    "agent/connections/home.ts": `export default { kind: "files", root: "../home", mode: "write" };`,
+    "home/.profile": "own",
+    "home/.config/systemd/user/a.service": "own",
+  });
+  const before = { HOME: process.env["HOME"], XDG_CONFIG_HOME: process.env["XDG_CONFIG_HOME"] };
+  process.env["HOME"] = folder.join("home");
+  process.env["XDG_CONFIG_HOME"] = folder.join("home/.config");
+  try {
+    await using opened = await openAgent({
+      dir: folder.join("agent"),
+      path: folder.join("state/agent.db"),
+      env: (name) => ({ PATH: process.env["PATH"] })[name],
+    });
+    const { capabilities } = opened.agent;
+    while (capabilities.registry.list().length < 2)
+      await new Promise((resolve) => setImmediate(resolve));
+    await capabilities.refresh("own");
+    await capabilities.refresh("home");
+    for (const name of [".profile", ".config/systemd/user/a.service", ".config/systemd/user/b"]) {
+      const path = folder.join(`home/${name}`);
+      const said = await capabilities.call("own", { operation: "write", input: { path } });
+      expect(said, name).toEqual({ ok: true, value: "EROFS" });
+      const input = { path: name, text: "changed" };
+      const wrote = await capabilities.call("home", { operation: "write", input });
+      expect(JSON.stringify(wrote), name).toContain("read it and not change it");
+      expect(existsSync(path) ? readFileSync(path, "utf8") : "own", name).toBe("own");
+    }
+    const input = { path: "notes.txt", text: "noted" };
+    const noted = await capabilities.call("home", { operation: "write", input });
+    expect(noted).toMatchObject({ ok: true });
+  } finally {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  }
 });
