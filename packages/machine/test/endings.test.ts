@@ -159,6 +159,23 @@ test("[MA42] a prompt that was shown is closed by an event, whatever became of i
   ]);
 });
 
+test("[MA42] a prompt whose agent is restarted is closed by an event before the agent stops", async () => {
+  await using rig = await Rig.open({ harnesses: ownHarnesses() });
+  const command = [process.execPath, agent, join(rig.root, "agent-state")];
+  await rig.make("a", { harness: "acp", command });
+  await using reader = await rig.events("a");
+  await rig.send("a", "permit edit the file");
+  const asked = await reader.upTo(({ data }) => data["type"] === "control_request");
+  await rig.until("a", (it) => it.state === "waiting");
+  expect((await rig.tell("/v1/sessions/a/restart", { method: "POST" })).status).toBe(204);
+  const events = await reader.upTo(isResult);
+  expect(events.find(({ data }) => data["type"] === "control_cancel_request")?.data).toMatchObject({
+    request_id: asked.at(-1)!.data["request_id"],
+  });
+  expect(events.map(({ kind }) => kind)).toContain("stopped");
+  expect(events.at(-1)?.data).toMatchObject({ is_error: true, terminal: "interrupted" });
+});
+
 test("[MA43] who deletes a session in the middle of its work is told that it was deleted, and nothing of its host", async () => {
   await using rig = await Rig.open({ harnesses: ownHarnesses() });
   const command = [process.execPath, agent, join(rig.root, "agent-state")];

@@ -51,4 +51,45 @@ export function untoldContract(host: string, withSql: WithSql): void {
       expect((await entriesOf(other)).some(({ data }) => data["untold"] !== undefined)).toBe(false);
     },
   );
+
+  check(
+    "[RH2] a prompt that another run asks again, or that asks something else by now, goes on: its withdrawal has no number",
+    async (stage) => {
+      const tool = (command: string) =>
+        ({ key: "p-1", prompt: "p-1", kind: "tool", tool: "Bash", input: { command } }) as const;
+      const { engine } = harnessed({
+        ...scriptedEngine(),
+        open: () => ({
+          stays: true,
+          close: () => Promise.resolve(),
+          run: async (_work, live) => {
+            const first = live.ask(tool("ls"));
+            await until(() => stage.sql.all("select 1 from approval").length === 1, "asked");
+            const second = live.ask(tool("pwd"));
+            await until(() => stage.sql.all("select 1 from approval").length === 2, "asked anew");
+            await live.withdrawQuestion("p-1", "its turn is over", { isAskedAgain: true });
+            await Promise.all([first, second]);
+            const third = live.ask(tool("cat"));
+            await until(() => stage.sql.all("select 1 from approval").length === 3, "and again");
+            await live.withdrawQuestions("p-", "the process ended");
+            await third;
+            return { terminal: "completed" };
+          },
+        }),
+      });
+      const life = await stage.open({ engine });
+      const session = await numberedSession(life);
+      await settled(session, await sent(session, prompt("asks")));
+      const withdrawn = (await entriesOf(session)).filter(
+        ({ kind }) => kind === "approval.withdrawn",
+      );
+      expect(withdrawn.map(({ data }) => [data["reason"], data["prompt"]])).toEqual([
+        ["something else is asked", undefined],
+        ["its turn is over", undefined],
+        ["the process ended", "p-1"],
+      ]);
+      const numbered = new Set((await shownOf(session)).map(({ seq }) => seq));
+      expect(withdrawn.map(({ seq }) => numbered.has(seq))).toEqual([false, false, true]);
+    },
+  );
 }
