@@ -8,7 +8,10 @@ import type { Terminal } from "./terminal.ts";
 /** Undefined after Ctrl-C. Refuses where nobody can be asked, and says that --yes is the way then. */
 export async function askedYes(question: string, terminal: Terminal): Promise<boolean | undefined> {
   if (!terminal.canAsk)
-    throw new Fault("invalid", `Nobody can be asked here. ${question} Then say --yes.`);
+    throw new Fault(
+      "invalid",
+      `Nobody can be asked here, so say --yes if this is meant: ${question}`,
+    );
   const stop = new AbortController();
   const ignoreSignals = onStopSignal(() => stop.abort());
   try {

@@ -73,7 +73,7 @@ export function tellReach(
       `${who} listens on ${url}${beyond.length === 0 ? ", which this computer alone reaches" : ""}`,
     );
   if (inMeshes.length > 0) log("info", `${who} listens in its meshes on ${inMeshes.join(", ")}`);
-  if (publicUrl !== undefined) log("info", `others reach it at ${publicUrl}`);
+  if (publicUrl !== undefined) log("info", `others reach it through ${publicUrl}`);
   if (isAny || beyond.length > 0)
     log(
       "warn",

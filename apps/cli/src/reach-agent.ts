@@ -10,6 +10,7 @@ import type { Input } from "./command.ts";
 import { isDirectory } from "./folder-word.ts";
 import { HostFetch } from "./host-fetch.ts";
 import { openLog } from "./log.ts";
+import { machineDirOf } from "./machine/machine-dir.ts";
 import { openOwnHost } from "./own-host.ts";
 import { onlyHost, type Place, placeOf, type Reached } from "./place.ts";
 import { oneLine } from "./printable.ts";
@@ -159,9 +160,12 @@ async function find(input: Input): Promise<Place | Reached> {
     if (dir !== undefined) throw isDirectory(dir) ? error : notFolder(dir, error);
     const reached = await onlyHost(input);
     if (reached !== undefined) return reached;
+    const isMachine = (await connectHost(machineDirOf(input))).found === "host";
     throw new Fault(
       error.code,
-      `${error.message} And nothing runs on this computer that could be meant: \`${commandName()} up\` starts its machine, \`${commandName()} start <folder>\` an agent.`,
+      isMachine
+        ? `${error.message} And this computer's machine serves no agent of a folder: \`${commandName()} ps\` lists its sessions, \`${commandName()} up <folder>\` serves one.`
+        : `${error.message} And nothing runs on this computer that could be meant: \`${commandName()} up\` starts its machine, \`${commandName()} start <folder>\` an agent.`,
       { cause: error },
     );
   }

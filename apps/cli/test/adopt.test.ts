@@ -94,7 +94,9 @@ test(
       expect((await home.run(["adopt"])).stdout).toContain(`in a terminal (process ${hand.pid})`);
       const unsure = await home.run(["adopt", site, "--stop-terminal"]);
       expect(unsure).toMatchObject({ code: 1, stdout: "" });
-      expect(unsure.stderr).toMatch(/Nobody can be asked here\. .*say --yes/);
+      expect(unsure.stderr).toMatch(
+        /Nobody can be asked here, so say --yes if this is meant: End the coding agent/,
+      );
       expect((await home.run(["adopt", site, "--yes"])).code).toBe(2);
       const adopted = await home.run(["adopt", site]);
       expect(adopted).toMatchObject({ code: 0, stdout: "site\n" });

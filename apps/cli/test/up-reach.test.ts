@@ -52,7 +52,7 @@ test(
     const front = ["--public-url", "https://lichen.example", "--allow-host", "box.example:8443"];
     const machine = await StartedMachine.start(home, front);
     await machine.running.until(({ stderr }) => /Now, in another/.exec(stderr) ?? undefined);
-    expect(machine.running.stderr).toContain("others reach it at https://lichen.example\n");
+    expect(machine.running.stderr).toContain("others reach it through https://lichen.example\n");
     const pairing = home.start(["pair"]);
     await pairing.until(
       ({ stdout }) => /^https:\/\/lichen\.example\/pair#/m.exec(stdout) ?? undefined,
@@ -92,7 +92,7 @@ test(
       "https://new.example",
     ]);
     await running.until(({ stderr }) => /Now, in another/.exec(stderr) ?? undefined);
-    expect(running.stderr).toContain("others reach it at https://new.example\n");
+    expect(running.stderr).toContain("others reach it through https://new.example\n");
     const url = /listens on (http:\/\/127\.0\.0\.1:\d+), which this computer alone reaches/.exec(
       running.stderr,
     )?.[1];

@@ -59,7 +59,29 @@ test(
     const none = await home.run(["watch", "nobody"]);
     expect(none).toMatchObject({ code: 1, stdout: "" });
     expect(none.stderr).toContain('There is no session "nobody" on this machine: `lichen ps`');
-    expect((await home.run(["watch", "--on", "desk"])).code).toBe(2);
+    expect((await home.run(["sessions"])).stderr).toMatch(
+      /machine serves no agent of a folder: `lichen ps` lists its sessions/,
+    );
+  },
+);
+
+test(
+  "[UP33] watch without a session shows what goes on in the machine, by the names that people know",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const machine = await StartedMachine.start(home);
+    await machine.make("demo", home.path("demo"));
+    const watching = home.start(["watch"]);
+    const sending = home.start(["send", "demo", "note buy milk", "--wait"]);
+    await watching.until(({ stdout }) => /^demo {2}\w+ {2}1 to answer/m.exec(stdout) ?? undefined);
+    expect((await home.run(["cancel", "demo"])).code).toBe(0);
+    await sending.ended;
+    await watching.until(({ stdout }) => /^demo {2}idle/m.exec(stdout) ?? undefined);
+    await machine.make("later", home.path("later"));
+    expect((await home.run(["send", "later", "hello", "--wait"])).code).toBe(0);
+    await watching.until(({ stdout }) => /^later {2}/m.exec(stdout) ?? undefined);
+    expect(await watching.stop("SIGINT")).toBe(0);
   },
 );
 

@@ -3,12 +3,14 @@
 import type { Frame, HostFrame, Session } from "@lichen/client";
 import { onStopSignal } from "@lichen/server/node";
 import { faultBody, type SessionInfo } from "@lichen/wire";
-import { type Input, UsageError } from "../command.ts";
+import type { Input } from "../command.ts";
 import { holdsAgent, inFolder } from "../folder-word.ts";
 import { followSession, pages } from "../follow-session.ts";
 import { onSession, sessionIdOf } from "../known-session.ts";
 import { isBegun } from "../machine/conversation.ts";
-import { type Meant, meantBy } from "../machine/session-word.ts";
+import { findMachine, type ReachedMachine, reachMachine } from "../machine/reach-machine.ts";
+import { hasAgent, type Meant, meantBy } from "../machine/session-word.ts";
+import { TalkNames } from "../machine/talk-names.ts";
 import { oneLine } from "../printable.ts";
 import { reachServed, type ReachedAgent } from "../reach-agent.ts";
 import { sessionLine } from "../session-line.ts";
@@ -28,10 +30,10 @@ interface Watching {
 
 export async function run(given: Input, terminal: Terminal): Promise<number> {
   const { id, input } = understood(given);
-  if (id === undefined && input.value("on") !== undefined)
-    throw new UsageError("watch: with --on name the session", "watch");
   const meant = id === undefined ? undefined : await meantBy(id, "watch", input, terminal);
   if (meant) return watchOnMachine(meant, input, terminal);
+  const machine = id === undefined ? await wholeMachine(input, terminal) : undefined;
+  if (machine) return watchMachine(machine, input, terminal);
   const reached = await reachServed(input, terminal, { patienceMs: 0 });
   return watching(reached, input, terminal, async (all) => {
     if (id === undefined) return watchAll(all);
@@ -53,6 +55,28 @@ async function watchOnMachine(meant: Meant, input: Input, terminal: Terminal): P
     const reached = machine.agentOf({ id: meant.reached.agent.agent }, { patienceMs: 0 });
     const own = reached.agent.session(session.id);
     return await watching(reached, input, terminal, (all) => watchOne(own, name, all));
+  } finally {
+    await machine.close();
+  }
+}
+
+/** The machine that is meant by no word at all: where nothing else can be, or where it is said. */
+async function wholeMachine(input: Input, terminal: Terminal): Promise<ReachedMachine | undefined> {
+  if (input.flag("machine") || input.value("on") !== undefined)
+    return reachMachine(input, terminal);
+  if (input.argument("dir") !== undefined || (await hasAgent(input))) return undefined;
+  return findMachine(input, terminal);
+}
+
+async function watchMachine(
+  machine: ReachedMachine,
+  input: Input,
+  terminal: Terminal,
+): Promise<number> {
+  try {
+    const reached = machine.agentOf({ id: "none" }, { patienceMs: 0 });
+    const names = new TalkNames(machine);
+    return await watching(reached, input, terminal, (all) => watchAll(all, names));
   } finally {
     await machine.close();
   }
@@ -172,27 +196,41 @@ async function printFrames(session: Session, watched: Watching): Promise<void> {
   }
 }
 
-async function watchAll({ reached, input, terminal, signal, notices }: Watching): Promise<void> {
-  const list = new SessionList(terminal);
+async function watchAll(
+  { reached, input, terminal, signal, notices }: Watching,
+  names?: TalkNames,
+): Promise<void> {
+  const list = new SessionList(terminal, (info) => names?.of(info) ?? info.session);
   for await (const frame of reached.client.watchHost({ signal })) {
     if (input.flag("json")) print(frame, terminal);
     else if (frame.type === "outage" || frame.type === "back") notices.connection(frame.type);
     else {
       notices.begun();
+      await names?.learn(infosIn(frame));
       list.take(frame);
     }
     await terminal.flush();
   }
 }
 
+function infosIn(frame: Exclude<HostFrame, { type: "outage" | "back" }>): readonly SessionInfo[] {
+  if (frame.type === "session") return [frame.data];
+  return frame.type === "baseline" || frame.type === "reset" ? frame.data.sessions : [];
+}
+
 /** The sessions as they were last shown: a change that changes no word of its line is not shown. */
 class SessionList {
   readonly #terminal: Terminal;
   readonly #shown = new Map<string, string>();
+  readonly #nameOf: (info: Pick<SessionInfo, "agent" | "session">) => string;
   #hasBegun = false;
 
-  constructor(terminal: Terminal) {
+  constructor(
+    terminal: Terminal,
+    nameOf: (info: Pick<SessionInfo, "agent" | "session">) => string,
+  ) {
     this.#terminal = terminal;
+    this.#nameOf = nameOf;
   }
 
   take(frame: Exclude<HostFrame, { type: "outage" | "back" }>): void {
@@ -208,7 +246,7 @@ class SessionList {
       case "deleted": {
         const { agent, session } = frame.data;
         if (this.#shown.delete(keyOf(agent, session)))
-          this.#terminal.answer(`${oneLine(session, 256)}  deleted\n`);
+          this.#terminal.answer(`${oneLine(this.#nameOf(frame.data), 256)}  deleted\n`);
         break;
       }
       case "capabilities":
@@ -218,8 +256,10 @@ class SessionList {
 
   /** At the beginning, what does nothing is not worth a line. */
   #session(info: SessionInfo, isChange: boolean): void {
-    const { id, state, waits, about } = sessionLine(info);
-    const line = [id, state, waits, about].filter((word) => word !== "").join("  ");
+    const { state, waits, about } = sessionLine(info);
+    const line = [oneLine(this.#nameOf(info), 256), state, waits, about]
+      .filter((word) => word !== "")
+      .join("  ");
     const key = keyOf(info.agent, info.session);
     if (this.#shown.get(key) === line) return;
     this.#shown.set(key, line);

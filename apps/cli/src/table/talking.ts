@@ -140,7 +140,8 @@ export const talking: readonly CommandSpec[] = [
         "session it shows a line for every change of any conversation.",
       "A single word that begins with ./, ../ or / (or is . or ..), or that is the folder of an agent, is the folder: name " +
         "the folder as well to mean a conversation of that name.",
-      "A session of this computer's machine (`lichen ps`) is meant first, as with `lichen send`.",
+      "A session of this computer's machine (`lichen ps`) is meant first, as with `lichen send`. Without a session, " +
+        "and away from every agent's folder, all that goes on in the machine is shown.",
     ],
     arguments: [
       {
