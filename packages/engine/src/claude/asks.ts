@@ -25,6 +25,8 @@ interface Open {
   key: string;
   /** Claude Code waits for no answer to it. */
   isGone: boolean;
+  /** A person refused it and stopped the turn: told with all else that stops it. */
+  refusal?: JsonObject;
   /** What follows where it is withdrawn before anybody decided. */
   undecided?: () => void;
   /** Settles once it is decided and told, or withdrawn. */
@@ -37,6 +39,7 @@ export class Asks {
   readonly #open = new Map<string, Open>();
   /** Calls whose permission was waited for when the process ended. */
   readonly #lost = new Set<string>();
+  #refusesAll = false;
 
   constructor(run: Run, it: AskContext) {
     this.#run = run;
@@ -48,6 +51,7 @@ export class Asks {
   }
 
   ask(request: PermissionRequest): void {
+    if (this.#refusesAll) return this.#refuse(request);
     if (request.tool !== questionTool && this.#it.isAutoApproving()) return this.#approve(request);
     this.#it.calls.asked(request.callId);
     const key = `${keys}${request.id}`;
@@ -75,6 +79,10 @@ export class Asks {
       if (isQuestion && answer.outcome === "allowed" && !answers && !open.undecided) {
         open.key = `${keys}${request.id}/${round + 1}`;
         continue;
+      }
+      if (answer.interrupt) {
+        open.refusal = denied(answer);
+        return;
       }
       this.#open.delete(request.id);
       if (
@@ -137,21 +145,23 @@ export class Asks {
     }
   }
 
+  /** The run is cancelled: what is asked from now on is denied. */
+  refuseAll(): void {
+    this.#refusesAll = true;
+  }
+
+  #refuse({ id, callId }: PermissionRequest, refusal: JsonObject = stopping): void {
+    this.#it.calls.deny(callId);
+    this.#tell(id, refusal);
+  }
+
   /** The run is cancelled: all that waits is denied, and the turn is to stop. */
   async interrupt(): Promise<void> {
     const asked = [...this.#open.values()];
     // What was decided is told as it was decided.
     await Promise.all(asked.map(({ over }) => over));
-    for (const { request } of asked) {
-      if (!this.#open.delete(request.id)) continue;
-      this.#it.calls.deny(request.callId);
-      const response = {
-        behavior: "deny",
-        message: "The user stopped this turn.",
-        interrupt: true,
-      };
-      await this.#it.write(responseLine(request.id, response));
-    }
+    for (const { request, refusal } of asked)
+      if (this.#open.delete(request.id)) this.#refuse(request, refusal);
   }
 
   /** Nobody is there to be answered any more. */
@@ -180,6 +190,11 @@ export class Asks {
     const left: PermissionRequest[] = [];
     await Promise.all(
       [...this.#open.values()].map(async (open) => {
+        // Decided before anybody stopped the turn, which had ended by then.
+        if (open.refusal) {
+          this.#forget(open);
+          return this.#refuse(open.request, open.refusal);
+        }
         open.undecided = () => left.push(open.request);
         // A run that was stopped withdraws by its settlement; so does one whose log does not take this.
         if (!this.#run.signal.aborted && (await this.#withdraw(open, reason, how))) await open.over;
@@ -226,6 +241,12 @@ export class Asks {
     });
   }
 }
+
+const stopping: JsonObject = {
+  behavior: "deny",
+  message: "The user stopped this turn.",
+  interrupt: true,
+};
 
 /** The author of what auto-approve answers. */
 const autoApprove = "auto-approve";

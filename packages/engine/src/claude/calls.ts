@@ -1,11 +1,12 @@
 // The calls of one run that Claude Code makes: their intent before it may make them, their outcome when it tells it.
 //
 //   CC24  A call that a person is asked about has its intent after the answer and before Claude Code hears of it; one that
-//         was denied, or whose permission never came, has none.
+//         was denied, or whose permission never came, has none. What an earlier host left so was never made.
 
 import type { Call, Draft, Outcome, Run } from "@lichen/runtime";
 import type { JsonObject } from "@lichen/wire";
 import type { ToolResult } from "./line.ts";
+import { questionTool } from "./permission.ts";
 
 export type MadeCall = Omit<Call, "replaySafe">;
 
@@ -59,11 +60,11 @@ export class Calls {
     return [...this.#open.values()].filter(({ isUnmade }) => isUnmade).map(({ call }) => call);
   }
 
-  /** A call stands in an assistant's message. Whether a person is asked about it shows soon. */
+  /** A call stands in an assistant's message. Whether a person is asked about it shows soon; a question always is. */
   open(call: MadeCall): void {
     const open: Open = { call, isUnmade: false };
     this.#open.set(call.callId, open);
-    if (call.label === "read" || this.#it.isAutoApproving()) this.#begin(open);
+    if (this.#it.isAutoApproving() && call.name !== questionTool) this.#begin(open);
     else open.cancelWait = this.#it.after(askedMs, () => this.#begin(open));
   }
 
@@ -111,7 +112,10 @@ export class Calls {
   async abandon(wasNeverAllowed: (callId: string) => boolean): Promise<void> {
     for (const [id, open] of this.#open) {
       const outcome = wasNeverAllowed(id) ? notRun : unknown;
-      if (open.isUnmade) {
+      if (open.isUnmade && wasNeverAllowed(id) && !this.#run.hasBegun(open.call)) {
+        this.#open.delete(id);
+        await this.#run.append([outcomeDraft(open.call, notRun)]);
+      } else if (open.isUnmade) {
         this.#open.delete(id);
         // Where its intent is in the log, the runtime says that it was interrupted.
         await this.#run.call({ ...open.call, replaySafe: false }, async () => outcome);

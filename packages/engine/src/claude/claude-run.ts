@@ -1,7 +1,9 @@
 // One command of a session, executed by Claude Code: said, followed to its end, gone on with after a death, stopped.
 //
 //   CC5  A cancelled turn is asked to stop, and killed 8 s later with all it started.
-//   CC6  A run whose process dies by itself is gone on with, three times at most; one that was restarted ends.
+//   CC6  A run whose process dies by itself is gone on with, three times at most; a turn whose process was restarted ends.
+//   CC39 What a cancelled run had waiting in Claude Code is taken back before its turn is interrupted.
+//   CC40 What was not read when a process was restarted is said to the next one.
 
 import type { Result, Run, Work } from "@lichen/runtime";
 import { textOf } from "@lichen/wire";
@@ -14,7 +16,6 @@ import { imagesOf, type Message } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
 import { type Plan, Recovering } from "./recovering.ts";
 import { settlementOf } from "./settlement.ts";
-import { mayHaveEffects } from "./tools.ts";
 import type { Turn, TurnEnd } from "./turn.ts";
 
 const stopMs = 8_000;
@@ -39,6 +40,8 @@ export interface RunHouse {
   isInTurn(): boolean;
   /** Hands on what it has said. */
   deliver(): void;
+  /** Settles when all that it has said is taken into the log. */
+  heard(): Promise<void>;
   /** The run that it opened by itself has begun. */
   takeOver(): void;
 }
@@ -59,11 +62,8 @@ export class ClaudeRun {
     const turn = this.#turn;
     const { run } = turn;
     const recovering = new Recovering(work, turn, this.#house.place, this.#house.conversation);
-    if (work.type === "outside") return this.#follow(work, turn, recovering);
-    const prompt = this.#messageOf(work, run);
-    let { says, result }: Plan = work.resumed
-      ? await this.#afterDeath(recovering, prompt)
-      : { says: [prompt] };
+    const prompt = work.type === "outside" ? undefined : this.#messageOf(work, run);
+    let { says, result }: Plan = await this.#opening(prompt, turn, recovering);
     for (let attempt = 1; ; attempt++) {
       if (result) return result;
       if (run.signal.aborted) return stopped(run);
@@ -77,13 +77,28 @@ export class ClaudeRun {
       const end = await this.#watched(this.#said(says, ended), turn);
       if (end === "stopped") return this.#stop(ended, run, turn);
       if (end.is === "result") return settlementOf(end.result, work.text);
-      if (end.is === "gone" && (end.gone.wasAsked || attempt >= attempts))
-        return this.#lostTo(end.gone, turn, recovering);
-      if (attempt >= attempts * 2)
+      const isLast = attempt >= (end.is === "gone" && !end.gone.wasAsked ? attempts : attempts * 2);
+      if (isLast && end.is !== "gone")
         return { terminal: "failed", diagnostic: "Claude Code takes no message in this turn." };
       if (end.is === "known") recovering.noteKnown(end.uuid);
-      ({ says, result } = await this.#afterDeath(recovering, prompt));
+      await this.#house.supervisor.endFormer();
+      if (prompt && !(end.is === "gone" && (end.gone.wasAsked || isLast)))
+        ({ says, result } = await recovering.plan(prompt));
+      else {
+        const lost = end.is === "gone" ? lostTo(end.gone) : quiet;
+        const left = await recovering.rest(prompt ? [prompt] : [], lost);
+        ({ says, result } = isLast ? { says: [], result: left.result ?? lost } : left);
+      }
     }
+  }
+
+  /** What there is to say first; or how the run ends without a word. */
+  async #opening(prompt: Message | undefined, turn: Turn, recovering: Recovering): Promise<Plan> {
+    if (!prompt) return this.#follow(turn, recovering);
+    if (!this.#work.resumed) return { says: [prompt] };
+    // What is still running of it must not go on while its transcript is read.
+    await this.#house.supervisor.endFormer();
+    return recovering.plan(prompt);
   }
 
   /** Says the messages, then waits for the end of their turn. */
@@ -98,25 +113,21 @@ export class ClaudeRun {
   }
 
   /** A run that Claude Code opened by itself: its lines are there, or come. */
-  async #follow(work: Work, turn: Turn, recovering: Recovering): Promise<Result> {
+  async #follow(turn: Turn, recovering: Recovering): Promise<Plan> {
     this.#house.takeOver();
-    if (work.resumed) {
-      await recovering.withdraw("the process that asked has ended");
-      return {
-        terminal: "interrupted",
-        diagnostic: "Claude Code's process ended in the middle of what it did by itself.",
-      };
+    if (this.#work.resumed) {
+      await this.#house.supervisor.endFormer();
+      return recovering.rest([], leftByHost);
     }
-    if (!this.#house.hasNews() && !this.#house.isInTurn())
-      return { terminal: "completed", answer: "" };
+    if (!this.#house.hasNews() && !this.#house.isInTurn()) return over(quiet);
     const ended = turn.begin(this.#house.isInTurn());
     turn.follow();
     this.#house.deliver();
     const end = await this.#watched(ended, turn);
-    if (end === "stopped") return this.#stop(ended, turn.run, turn);
-    if (end.is === "result") return settlementOf(end.result, "");
-    if (end.is === "gone") return this.#lostTo(end.gone, turn, recovering);
-    return { terminal: "completed", answer: "" };
+    if (end === "stopped") return over(await this.#stop(ended, turn.run, turn));
+    if (end.is === "result") return over(settlementOf(end.result, ""));
+    if (end.is === "gone") return recovering.rest([], lostTo(end.gone));
+    return over(quiet);
   }
 
   /** Waits for the end of a turn, and hands it the steers that come meanwhile. */
@@ -131,7 +142,11 @@ export class ClaudeRun {
     };
     const leave = run.onSteer(steer);
     try {
-      return await this.#untilStopped(ended, run);
+      const end = await this.#untilStopped(ended, run);
+      leave();
+      // One that joins just then is part of what is left unread.
+      if (end !== "stopped" && end.is === "gone") await steering;
+      return end;
     } finally {
       leave();
     }
@@ -169,33 +184,34 @@ export class ClaudeRun {
     const cancel = this.#house.clock.after(stopMs, () => {
       void this.#house.supervisor.stop("its turn did not stop when it was cancelled");
     });
+    const interrupt = (): Promise<unknown> =>
+      this.#house.control.ask(process, { subtype: "interrupt" });
+    turn.stop(() => void interrupt().catch(() => {}));
     try {
-      await turn.asks.interrupt();
-      await this.#house.control.ask(process, { subtype: "interrupt" });
+      // Written before it is interrupted, so that no turn begins with it.
+      const takenBack = Promise.all(turn.unread.map((uuid) => this.#takeBack(uuid, process, turn)));
+      const interrupted = turn.asks.interrupt().then(interrupt);
+      await Promise.all([takenBack, interrupted]);
     } catch {
       // It is gone, or deaf: then it is killed.
     }
+    await this.#house.heard();
     if (!turn.isAtRest) await ended;
     cancel();
     return stopped(run);
   }
 
-  async #afterDeath(recovering: Recovering, prompt: Message): Promise<Plan> {
-    // What is still running of it must not go on while its transcript is read.
-    await this.#house.supervisor.endFormer();
-    return recovering.plan(prompt);
-  }
-
-  /** The run ends with its process. */
-  async #lostTo(gone: Gone, turn: Turn, recovering: Recovering): Promise<Result> {
-    await recovering.withdraw("the process that asked has ended");
-    const hasUnknown = turn.calls.all.some(
-      ({ name, callId }) => mayHaveEffects(name) && !turn.asks.wasLost(callId),
-    );
-    return {
-      terminal: hasUnknown ? "outcome_unknown" : "interrupted",
-      diagnostic: `Claude Code's process ended in the middle of the turn: ${gone.reason}.`,
-    };
+  /** Claude Code does not read a message any more; one that it cannot give back it does not live to read. */
+  async #takeBack(uuid: string, process: HarnessProcess, turn: Turn): Promise<void> {
+    const request = { subtype: "cancel_async_message", message_uuid: uuid };
+    try {
+      const { cancelled } = await this.#house.control.ask(process, request);
+      // Otherwise it is part of a turn by now: of the one in hand, or of one that is about to begin.
+      turn.giveUp(uuid, { isInHand: cancelled !== true && !this.#house.isInTurn() });
+    } catch (error) {
+      void this.#house.supervisor.stop("what it had not read could not be taken back");
+      throw error;
+    }
   }
 
   #messageOf(work: Work, run: Run): Message {
@@ -205,6 +221,26 @@ export class ClaudeRun {
       images: imagesOf(run, work.images, (bytes) => this.#house.place.toBase64(bytes)),
     };
   }
+}
+
+function over(result: Result): Plan {
+  return { says: [], result };
+}
+
+/** Nothing came of it. */
+const quiet: Result = { terminal: "completed", answer: "" };
+
+const leftByHost: Result = {
+  terminal: "interrupted",
+  diagnostic: "Claude Code's process ended in the middle of what it did by itself.",
+};
+
+/** The run ends with its process. */
+function lostTo({ reason }: Gone): Result {
+  return {
+    terminal: "interrupted",
+    diagnostic: `Claude Code's process ended in the middle of the turn: ${reason}.`,
+  };
 }
 
 function stopped(run: Run): Result {

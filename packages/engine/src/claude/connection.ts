@@ -42,6 +42,7 @@ export class ClaudeConnection implements Connection {
   #model = "default";
   #isTrusted = false;
   #isLost = false;
+  #restarts = 0;
   readonly #cost = new Cost();
 
   constructor(
@@ -79,6 +80,7 @@ export class ClaudeConnection implements Connection {
       hasNews: () => this.#hasNews,
       isInTurn: () => this.#isInTurn,
       deliver: () => this.#pump(),
+      heard: () => this.#heard(),
       takeOver: () => {
         this.#isOutsideAsked = false;
       },
@@ -87,6 +89,10 @@ export class ClaudeConnection implements Connection {
 
   get #hasNews(): boolean {
     return this.#lines.length > 0 || this.#left.length > 0;
+  }
+
+  async #heard(): Promise<void> {
+    while (this.#pumping) await this.#pumping;
   }
 
   get greeting(): Greeting {
@@ -113,7 +119,7 @@ export class ClaudeConnection implements Connection {
       if (isUnwritable(run.signal)) await this.supervisor.stop("its log cannot be written");
       await turn.calls.settled();
       // Lines that are on their way into the run's log come there before it settles.
-      while (this.#pumping) await this.#pumping;
+      await this.#heard();
       this.#left.push(...(await this.#leave(turn)));
       turn.close();
       this.#turn = undefined;
@@ -148,12 +154,19 @@ export class ClaudeConnection implements Connection {
     } catch (error) {
       this.#options.report(error);
       // Allowing is done from here too; what still allows by itself may not go on.
-      if (!autoApprove) await this.supervisor.restart().catch(this.#options.report);
+      if (!autoApprove) await this.restart().catch(this.#options.report);
     }
+  }
+
+  /** Ends the process at once and starts it again on the same conversation. */
+  async restart(by?: string): Promise<void> {
+    this.#restarts++;
+    await this.supervisor.restart(by);
   }
 
   /** A process that has the session's model; or why there is none. */
   async #ready(run: Run): Promise<HarnessProcess | Refusal> {
+    const restarts = this.#restarts;
     try {
       const process = await this.#ensure();
       const model = modelOf(run.settings().model);
@@ -163,6 +176,8 @@ export class ClaudeConnection implements Connection {
       }
       return process;
     } catch (error) {
+      // One that was restarted before it took anything has a successor.
+      if (this.#restarts !== restarts && !run.signal.aborted) return this.#ready(run);
       const diagnostic = error instanceof Error ? error.message : String(error);
       return { terminal: "failed", diagnostic, retryable: Fault.is(error) && error.retryable };
     }
@@ -252,7 +267,10 @@ export class ClaudeConnection implements Connection {
     if (line.is === "block") return this.#turn?.block();
     if (line.is === "delta") return this.#turn?.delta(line.what, line.text);
     if (line.is === "reply") return this.#control.reply(line);
-    if (line.is === "init") this.#isInTurn = true;
+    if (line.is === "init") {
+      this.#isInTurn = true;
+      this.#turn?.noteBegun();
+    }
     if (line.is === "result") this.#isInTurn = false;
     if (this.#turn) this.supervisor.touch();
     this.#lines.push(line);

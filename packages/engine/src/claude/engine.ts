@@ -35,7 +35,7 @@ export function claudeEngine(options: HarnessOptions, place: ClaudePlace): Claud
           "unavailable",
           "This coding agent has not been opened yet: send it a message.",
         );
-      await connection.supervisor.restart(by);
+      await connection.restart(by);
     },
     settingsChanged: async () => connection?.settingsChanged(),
     newConversation: async () => connection?.supervisor.finish("a new conversation began"),

@@ -2,7 +2,8 @@
 //
 //   CC20  A message that Claude Code has taken is never said again; one that never arrived is.
 //   CC21  A turn that broke off goes on by a note; one whose end is known settles by it.
-//   CC22  What the dead process asked is withdrawn, what it called ends as known or as unknown.
+//   CC22  What the dead process asked is withdrawn, what it called ends as known, as unknown, or as not made.
+//   CC40  A turn that was ended on purpose is over; what was not read of it is said to the next process.
 
 import type { Result, Run, Work } from "@lichen/runtime";
 import { type Json, textOf } from "@lichen/wire";
@@ -10,7 +11,17 @@ import type { MadeCall } from "./calls.ts";
 import { type DurableLine, readLine } from "./line.ts";
 import { imagesOf, type Message } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
-import { type Evidence, fateOf, forgottenCalls, noteOf, unheard, uuidOf } from "./recovery.ts";
+import {
+  askedIn,
+  type Evidence,
+  fateOf,
+  forgottenCalls,
+  type LeftCall,
+  noteOf,
+  unheard,
+  unreadOf,
+  uuidOf,
+} from "./recovery.ts";
 import { settlementOf } from "./settlement.ts";
 import { labelOf, mayHaveEffects } from "./tools.ts";
 import { isCommand, type Turn } from "./turn.ts";
@@ -20,6 +31,17 @@ export interface Plan {
   readonly result?: Result;
 }
 
+/** What is known after a death, once it is in the log. */
+interface Known {
+  readonly said: readonly Message[];
+  readonly evidence: Evidence;
+  /** Calls that may have changed something, for all that is known. */
+  readonly unknown: readonly LeftCall[];
+  /** Calls that waited for a person. */
+  readonly unmade: readonly LeftCall[];
+  readonly forgotten: readonly LeftCall[];
+}
+
 export class Recovering {
   readonly #work: Work;
   readonly #turn: Turn;
@@ -27,6 +49,8 @@ export class Recovering {
   readonly #conversation: () => string | undefined;
   /** Messages that Claude Code said it knows. */
   readonly #known = new Set<string>();
+  /** Calls that an earlier host died with before anybody allowed them. */
+  readonly #unmade = new Set<string>();
   #isFirst = true;
 
   constructor(work: Work, turn: Turn, place: ClaudePlace, conversation: () => string | undefined) {
@@ -40,29 +64,51 @@ export class Recovering {
     this.#known.add(uuid);
   }
 
+  /** The process died by itself: its turn goes on. */
   async plan(prompt: Message): Promise<Plan> {
-    const { run } = this.#turn;
-    const lines = run.lines();
-    await this.withdraw("the process that asked has ended");
-    await this.#adopt(lines);
-    const said = [prompt, ...this.#steers(run)];
-    const evidence = await this.#evidence(said, lines);
-    const missed = unheard(evidence).map(readLine).filter(isDurable);
-    if (missed.length > 0) await this.#turn.take(missed);
-    const { asks, calls } = this.#turn;
-    const open = [...calls.adopted, ...calls.all].filter(({ callId }) => !asks.wasLost(callId));
-    const unknown = open.filter(({ name }) => mayHaveEffects(name));
-    await calls.abandon((callId) => asks.wasLost(callId));
+    const known = await this.#learn([prompt]);
+    const { said, evidence, unknown, unmade, forgotten } = known;
     const fate = fateOf(evidence);
     if (fate.is === "over") return { says: [], result: settlementOf(fate.result, this.#work.text) };
     const missing = said.filter(({ uuid }) => fate.missing.includes(uuid));
-    const forgotten = forgottenCalls(evidence).filter(({ name }) => mayHaveEffects(name));
-    const words = noteOf({ lostApproval: fate.lostApproval, unknown, forgotten });
-    if (missing[0] === prompt && unknown.length + forgotten.length > 0)
-      return { says: [{ ...prompt, text: `${prompt.text}\n\n${words}` }, ...missing.slice(1)] };
-    if (missing[0] === prompt) return { says: missing };
-    const note = { uuid: this.#freeNote(evidence), text: words };
+    if (missing[0] === prompt) return { says: reminded(missing, known) };
+    const text = noteOf({ lostApproval: fate.lostApproval, unmade, unknown, forgotten });
+    const note = { uuid: this.#freeNote(evidence), text };
     return { says: [{ ...note, images: [] }, ...missing] };
+  }
+
+  /**
+   * The turn is over with its process, which was ended on purpose or did something by itself: what was not read is said
+   * to the next one. Without such a message the run is over too; `otherwise` says how where nothing is unknown.
+   */
+  async rest(prompts: readonly Message[], otherwise: Result): Promise<Plan> {
+    const inHand = this.#turn.messageInHand;
+    const known = await this.#learn(prompts);
+    const unread = unreadOf(known.evidence);
+    const says = known.said.filter(({ uuid }) => unread.includes(uuid) && uuid !== inHand);
+    if (says.length > 0) return { says: reminded(says, known) };
+    const terminal = known.unknown.length > 0 ? "outcome_unknown" : otherwise.terminal;
+    return { says, result: { ...otherwise, terminal } };
+  }
+
+  /** What was missed comes into the log, and what is left of the dead process ends there. */
+  async #learn(prompts: readonly Message[]): Promise<Known> {
+    const { run, calls } = this.#turn;
+    const lines = run.lines();
+    await this.withdraw("the process that asked has ended");
+    await this.#adopt(lines);
+    const said = [...prompts, ...this.#steers(run)];
+    const evidence = await this.#evidence(said, lines);
+    const missed = unheard(evidence).map(readLine).filter(isDurable);
+    if (missed.length > 0) await this.#turn.take(missed);
+    const open = [...calls.adopted, ...calls.all];
+    const isUnmade = (callId: string): boolean =>
+      this.#turn.asks.wasLost(callId) || this.#unmade.has(callId);
+    const unmade = open.filter(({ callId }) => isUnmade(callId));
+    const unknown = open.filter(({ callId, name }) => !isUnmade(callId) && mayHaveEffects(name));
+    await calls.abandon(isUnmade);
+    const forgotten = forgottenCalls(evidence).filter(({ name }) => mayHaveEffects(name));
+    return { said, evidence, unknown, unmade, forgotten };
   }
 
   /** Nobody is there any more to be answered. */
@@ -85,7 +131,11 @@ export class Recovering {
       ),
     );
     const { calls, run } = this.#turn;
-    calls.adopt(openCallsOf(run, ids));
+    const open = openCallsOf(run, ids);
+    calls.adopt(open);
+    const asked = askedIn(lines);
+    for (const call of open)
+      if (asked.has(call.callId) && !run.hasBegun(call)) this.#unmade.add(call.callId);
     const results = heard.flatMap((line) => (line.is === "results" ? line.results : []));
     const drafts = calls.unmade(results);
     if (drafts.length > 0) await run.append(drafts);
@@ -132,6 +182,14 @@ export class Recovering {
   #note(count: number): string {
     return this.#place.messageUuid(`${this.#work.commandId}/note/${count}`);
   }
+}
+
+/** With what is to be known before calls are repeated. */
+function reminded(says: readonly Message[], { unknown, unmade, forgotten }: Known): Message[] {
+  const [first, ...others] = says;
+  if (!first || unknown.length + unmade.length + forgotten.length === 0) return [...says];
+  const words = noteOf({ lostApproval: false, unmade, unknown, forgotten });
+  return [{ ...first, text: `${first.text}\n\n${words}` }, ...others];
 }
 
 function isDurable(line: ReturnType<typeof readLine>): line is DurableLine {

@@ -49,8 +49,9 @@ export function unheard({ lines, transcript }: Evidence): Json[] {
 export function fateOf(evidence: Evidence): Fate {
   const { lines, transcript, messages, isCommand, known } = evidence;
   const kept = keptOf(transcript);
-  const taken = new Set([...kept.map(({ uuid }) => uuid), ...known]);
-  const missing = messages.filter((uuid) => !taken.has(uuid));
+  const missing = messages.filter(
+    (uuid) => !kept.some((it) => it.uuid === uuid) && !known.has(uuid),
+  );
   const last = kept.findLastIndex(({ uuid }) => messages.includes(uuid));
   const after = kept.slice(last + 1);
   const lostApproval = last !== -1 && after.some(({ line }) => hasLost(line));
@@ -71,6 +72,20 @@ const noResult: Omit<TurnResult, "text"> = {
   isOwn: false,
   usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
 };
+
+/** Messages that Claude Code never had: neither does its transcript hold them, nor did they come back. */
+export function unreadOf({ lines, transcript, messages, known }: Evidence): string[] {
+  const cameBack = lines.map(readLine).flatMap((line) => (line.is === "replayed" ? line.uuid : []));
+  const taken = new Set([...keptOf(transcript).map(({ uuid }) => uuid), ...cameBack, ...known]);
+  return messages.filter((uuid) => !taken.has(uuid));
+}
+
+/** Calls that a person was asked about. */
+export function askedIn(lines: readonly Json[]): Set<string> {
+  return new Set(
+    lines.map(readLine).flatMap((line) => (line.is === "asks" ? (line.request.callId ?? []) : [])),
+  );
+}
 
 /** The result that was heard after all of the messages were. */
 function heardResult(
@@ -164,15 +179,18 @@ function idOf({ id }: { readonly id: string }): string {
 /** What a coding agent is told that goes on after its process died. */
 export function noteOf(what: {
   readonly lostApproval: boolean;
+  /** Calls that nobody had allowed yet. */
+  readonly unmade: readonly LeftCall[];
   readonly unknown: readonly LeftCall[];
   readonly forgotten: readonly LeftCall[];
 }): string {
-  const { lostApproval, unknown, forgotten } = what;
+  const { lostApproval, unmade, unknown, forgotten } = what;
   return [
     "[Lichen: your process ended in the middle of this turn and was started again.",
-    lostApproval
+    lostApproval || unmade.length > 0
       ? " A permission that you asked for was lost with it; the user did not refuse it: ask again if you still need it."
       : "",
+    listed(" These calls were not made, since nobody had answered:", unmade),
     listed(" It is not known how far these calls came; check before you repeat them:", unknown),
     listed(" These calls were made already, though you may not remember them:", forgotten),
     " Go on with what the user asked for, from where you were.]",

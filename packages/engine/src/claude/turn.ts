@@ -33,6 +33,8 @@ export interface TurnContext {
 /** A message that was written, and whether it was taken. */
 interface Said extends Message {
   isTaken: boolean;
+  /** It can be taken back no more: the next turn that ends is the one that it is in. */
+  isInHand?: boolean;
 }
 
 /** How long a message may lie there before it is written again; it is known by its uuid. */
@@ -50,10 +52,14 @@ export class Turn {
   #isInTurn = false;
   /** The turn in hand is of a message that came back, or of none of ours. */
   #isTurnTaken = false;
+  /** A job in the background has ended since the last turn began: the next may be about that. */
+  #isWoken = false;
+  #isOwnTurn = false;
   #speaking = 0;
   #streamed = { text: "", thinking: "" };
   #compaction: { automatic: boolean; tokensBefore: number } | undefined;
   #cancelWait: (() => void) | undefined;
+  #interrupt: (() => void) | undefined;
 
   constructor(run: Run, it: TurnContext) {
     this.run = run;
@@ -75,11 +81,50 @@ export class Turn {
 
   /** Nothing was said that is not over, and no turn is in hand: what it still does is no turn's. */
   get isAtRest(): boolean {
-    return !this.#isInTurn && [...this.#said.values()].every(({ isTaken }) => isTaken);
+    return !this.#isInTurn && this.#waiting.length === 0;
   }
 
-  /** Writes a message. It is part of the run from here on: no result before it is taken ends the run. */
+  /** What was written and not taken, oldest first. */
+  get unread(): readonly string[] {
+    return this.#waiting.map(({ uuid }) => uuid);
+  }
+
+  /** What the turn in hand is of, where that has not come back: it may with the first thing said, or never. */
+  get messageInHand(): string | undefined {
+    const isOfMessage = this.#isInTurn && !this.#isTurnTaken && !this.#isOwnTurn;
+    return isOfMessage ? this.unread[0] : undefined;
+  }
+
+  get #waiting(): Said[] {
+    return [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+  }
+
+  /** The run is cancelled: a turn that begins all the same is interrupted, and nothing it asks is allowed. */
+  stop(interrupt: () => void): void {
+    this.#interrupt = interrupt;
+    this.#cancelWait?.();
+    this.asks.refuseAll();
+  }
+
+  /** Claude Code has just begun a turn, which is not in the log yet: one that nobody wants any more is over at once. */
+  noteBegun(): void {
+    this.#interrupt?.();
+  }
+
+  /** A message is no more waited for: it was taken back, or is part of the turn that ends next. */
+  giveUp(uuid: string, how: { readonly isInHand: boolean }): void {
+    const said = this.#said.get(uuid);
+    if (!said) return;
+    if (how.isInHand) said.isInHand = true;
+    else said.isTaken = true;
+  }
+
+  /**
+   * Writes a message. It is part of the run from here on: no result before it is taken ends the run. A run that is
+   * stopped says nothing more.
+   */
   async say(message: Message): Promise<void> {
+    if (this.run.signal.aborted) return;
     this.#said.set(message.uuid, { ...message, isTaken: false });
     await this.#it.write(userLine(message));
     this.#watch();
@@ -173,6 +218,9 @@ export class Turn {
       case "result":
         return () => this.#ends(line.result);
       case "woken":
+        return () => {
+          this.#isWoken = true;
+        };
       case "aside":
       case "other":
         return undefined;
@@ -210,6 +258,8 @@ export class Turn {
     this.#hasBegun = true;
     this.#isInTurn = true;
     this.#isTurnTaken = false;
+    this.#isOwnTurn = this.#isWoken;
+    this.#isWoken = false;
     this.#result = undefined;
     this.#cancelWait?.();
   }
@@ -230,7 +280,8 @@ export class Turn {
   #ends(result: TurnResult): void {
     this.#addUsage(result);
     this.#isInTurn = false;
-    const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+    for (const said of this.#waiting) said.isTaken ||= said.isInHand === true;
+    const waiting = this.#waiting;
     // A turn of its own that has taken all in is the run's.
     if (!result.isOwn || waiting.length === 0) this.#result = result;
     // Commands of Claude Code's own never come back, nor does what a hook refuses: a turn of no message is theirs.
@@ -249,7 +300,7 @@ export class Turn {
 
   #mayEnd(): void {
     if (!this.#result || this.#speaking > 0) return;
-    if ([...this.#said.values()].some(({ isTaken }) => !isTaken)) return;
+    if (this.#waiting.length > 0) return;
     this.#cancelWait?.();
     this.#end.resolve({ is: "result", result: this.#result });
   }
@@ -258,7 +309,7 @@ export class Turn {
   #watch(): void {
     this.#cancelWait?.();
     this.#cancelWait = this.#it.after(patienceMs, () => {
-      const waiting = [...this.#said.values()].filter(({ isTaken }) => !isTaken);
+      const waiting = this.#waiting;
       // A person takes as long as they do.
       if (this.asks.isWaiting) return this.#watch();
       if (this.#said.size === 0 && !this.#hasBegun) return this.#end.resolve({ is: "quiet" });

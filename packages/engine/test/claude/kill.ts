@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 export class DoomedHost {
   readonly #child: ChildProcess;
   readonly #kinds: string[] = [];
+  #group: number | undefined;
   readonly #waiting: { kind: string; resolve: () => void }[] = [];
 
   constructor(folder: string, url: string, ...flags: string[]) {
@@ -20,6 +21,7 @@ export class DoomedHost {
       },
     );
     createInterface({ input: this.#child.stdout! }).on("line", (kind) => {
+      if (kind.startsWith("group ")) this.#group = Number(kind.slice("group ".length));
       this.#kinds.push(kind);
       for (const one of this.#waiting) if (one.kind === kind) one.resolve();
     });
@@ -47,9 +49,11 @@ export class DoomedHost {
       await new Promise<void>((resolve) => void this.#waiting.push({ kind, resolve }));
   }
 
-  async kill(): Promise<void> {
+  /** `withHarness`: what it drives is killed at the same moment. */
+  async kill({ withHarness = false } = {}): Promise<void> {
     const exited = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
+    if (withHarness && this.#group !== undefined) process.kill(-this.#group, "SIGKILL");
     const [, signal] = await exited;
     if (signal !== "SIGKILL") throw new Error("The host ended before it was killed.");
   }

@@ -52,13 +52,14 @@ let told = 0;
 for await (const frame of session.watch()) {
   if (frame.type === "partial" || frame.type === "state") continue;
   const { entries } = await session.read({ limit: 200 });
-  for (const { kind, seq } of entries) {
+  for (const { kind, seq, data } of entries) {
     if (seq <= told) continue;
     if (kind === "approval.asked" && flags.includes("allows")) await answers();
     if (kind === "call.started" && flags.includes("steers"))
       await session.send({
         ...{ type: "prompt", requestId: "steer", text: "mind the lions", delivery: "steer" },
       });
+    if (kind === "harness.process") console.log(`group ${JSON.stringify(data["group"])}`);
     console.log(kind);
   }
   told = Math.max(told, ...entries.map(({ seq }) => seq));

@@ -209,7 +209,7 @@ test("[CC14] what a hook of Claude Code's own decides while a person is asked is
   expect(await rig.settled(id)).toMatchObject({ terminal: "completed", answer: "Done." });
   expect(has("hooked.txt")).toBe(true);
   const { approvalId } = approval;
-  expect(await rig.data("approval.withdrawn")).toEqual([
+  expect(await rig.data("approval.withdrawn")).toMatchObject([
     { approvalId, reason: "Claude Code withdrew it" },
   ]);
   const late = await rig.session.send({

@@ -128,6 +128,42 @@ test("[CC22] killed while a person is asked, the permission is withdrawn and ask
   expect(await readFile(place("count.txt"), "utf8")).toBe("ran\n");
 });
 
+test("[CC41] what only waited for a person when its host was killed was never made, to people and to the model", async () => {
+  const options = [
+    { label: "A", description: "the first" },
+    { label: "B", description: "the second" },
+  ];
+  const questions = [{ question: "Which one?", header: "Pick", multiSelect: false, options }];
+  for (const call of [
+    bash("touch asked.txt"),
+    { call: { name: "AskUserQuestion", input: { questions } } },
+  ]) {
+    const host = await begin(({ messages }) =>
+      messages.some(({ text }) => text.includes("[Lichen: your process"))
+        ? "I go on."
+        : { parts: [call] },
+    );
+    await host.until("approval.asked");
+    // Its process goes with it, as where a computer is switched off: it cannot say that it was not answered.
+    await host.kill({ withHarness: true });
+    rig = await Rig.start({ folder, provider });
+    const queued = await rig.untilEntry(({ kind }) => kind === "command.queued");
+    const settled = await rig.settled(queued.commandId ?? "");
+    expect(settled).toMatchObject({ terminal: "completed", answer: "I go on.", toolCalls: 0 });
+    const [outcome] = await rig.data("message.tool");
+    expect(JSON.stringify(outcome?.content)).toContain("This call did not run");
+    expect(await rig.data("call.started")).toEqual([]);
+    expect(given()).toContain("A permission that you asked for was lost with it");
+    expect(given()).toContain("These calls were not made");
+    expect(given()).not.toContain("It is not known");
+    expect(existsSync(place("asked.txt"))).toBe(false);
+    await rig.close();
+    rig = undefined;
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(join(folder, "project"), { recursive: true });
+  }
+});
+
 test("[CC21] a permission that was lost with its host is never taken for a refusal of the user", async () => {
   const host = await begin((request) => {
     const results = request.messages.flatMap((message) => message.results.map(({ text }) => text));

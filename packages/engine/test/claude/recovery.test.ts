@@ -78,7 +78,7 @@ test("[CC22] what only the transcript holds is heard, what only the log holds is
   const forgotten = forgottenCalls(evidence([taken, called, outcome], [prompt]));
   expect(forgotten).toMatchObject([{ name: "Bash", input: { command: "make" } }]);
   expect(forgottenCalls(evidence([taken, called, outcome], [prompt, called]))).toEqual([]);
-  expect(noteOf({ lostApproval: false, unknown: [], forgotten })).toContain(
+  expect(noteOf({ lostApproval: false, unmade: [], unknown: [], forgotten })).toContain(
     'These calls were made already, though you may not remember them:\n- Bash {"command":"make"}',
   );
 });

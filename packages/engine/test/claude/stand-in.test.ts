@@ -171,6 +171,21 @@ test("[CC5] a turn that is deaf to its cancellation is killed 8 s later", async 
   expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
 });
 
+test("[CC39] a process that cannot give back what it has not read ends with the turn that is cancelled", async () => {
+  const it = await start();
+  const command = await it.send({ type: "prompt", text: "hold" });
+  await it.untilEntry(({ data }) => JSON.stringify(data).includes("isReplay"));
+  const steer = await it.send({ type: "prompt", text: "unread", delivery: "steer" });
+  await it.untilEntry(({ kind, data }) => kind === "message.user" && "steers" in data);
+  await until(() => it.engine.standing().isRunning, "it runs");
+  await it.send({ type: "cancel", commandId: command });
+  expect(await it.settled(steer)).toMatchObject({ terminal: "cancelled" });
+  expect(await it.data("harness.stopped")).toEqual([
+    { reason: "what it had not read could not be taken back" },
+  ]);
+  expect(await it.prompt("hello")).toMatchObject({ answer: "you said hello" });
+});
+
 test("[CC6] a run whose process dies again and again ends, and says by what", async () => {
   const it = await start();
   const settled = await it.prompt("die");

@@ -54,6 +54,7 @@ function keep(line: object) {
 
 async function turn({ uuid, message }: Line) {
   const text = message?.content ?? "";
+  if (text === "unread") return;
   if (process.env["KEEPS"]) keep({ type: "user", uuid, message });
   say({ type: "system", subtype: "init", session_id: conversation, args });
   say({ type: "user", uuid, isReplay: true, message: { role: "user", content: text } });
@@ -151,6 +152,10 @@ createInterface({ input: process.stdin }).on("line", (text) => {
     });
   }
   if (isDeaf) return;
+  if (request?.subtype === "cancel_async_message") {
+    const response = { subtype: "error", request_id: id, error: "no such request" };
+    return say({ type: "control_response", response });
+  }
   if (request?.subtype === "get_session_cost" && process.env["CARRIED"] !== undefined) {
     const response = {
       text: `${carried === 0 ? "Total" : "Estimated"} cost:  $${carried.toFixed(4)}\nUsage: 0 input`,

@@ -50,6 +50,11 @@ export class Calls {
     }
   }
 
+  hasBegun(call: { readonly assistant: string; readonly index: number }): boolean {
+    const known = callRow(this.#run.ground.sql, this.#assistantOf(call), call.index);
+    return known !== undefined && known.started !== null;
+  }
+
   /** The journal of a call that runs in this process: the same one, however often it is asked for. */
   async program(call: { readonly assistant: string; readonly index: number }): Promise<Program> {
     const name = nameOf(call);

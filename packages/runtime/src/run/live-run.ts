@@ -224,6 +224,10 @@ export class LiveRun implements Run {
     return this.#calls.call(call, effect);
   }
 
+  hasBegun(call: { readonly assistant: string; readonly index: number }): boolean {
+    return this.#calls.hasBegun(call);
+  }
+
   program(call: { readonly assistant: string; readonly index: number }): Promise<Program> {
     return this.#calls.program(call);
   }
