@@ -8,7 +8,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodePlatform, openSql, salvageStore } from "../src/host/node/index.ts";
 import type { HarnessDraft } from "../src/index.ts";
 import { scriptedEngine } from "../src/testing/index.ts";
-import { Stage, run } from "./stage.ts";
+import { until } from "./clock.ts";
+import { prompt, Stage, run } from "./stage.ts";
 
 const pageBytes = 4_096;
 const platform = nodePlatform({
@@ -27,6 +28,8 @@ const heard = (n: number): HarnessDraft => ({
   kind: "harness.line",
   data: { harness: "scripted", line: { n, text: "said ".repeat(100) } },
 });
+
+const lost = { harness: "scripted", line: "the lost end ".repeat(400) };
 
 /** A store with a kept agent that was set, renamed and talked to, and a removed one; as a killed host leaves it. */
 async function told(): Promise<string> {
@@ -128,4 +131,42 @@ test("[RH12] a session whose own row is lost keeps the numbers of its events", a
     .all();
   expect(row).toEqual({ n: kept.length });
   db.close();
+});
+
+test("[RH12] what stood open in a session whose end is lost ends as events of their own, the message that waited with its text", async () => {
+  const path = join(folder, "live", "host.db");
+  const file = await openSql(path);
+  const stage = new Stage(file.sql);
+  const ask = { kind: "tool" as const, key: "p-1", prompt: "p-1", tool: "Bash", input: {} };
+  const life = await stage.open({ agents: [] });
+  const kept = await life.owner.attach({
+    ...{ agent: "k1", name: "demo", settings: {} },
+    engine: scriptedEngine([{ append: [heard(0)] }, { ask }]),
+  });
+  await kept.create({ requestId: "made", session: "main", events: true });
+  const session = kept.session("main");
+  await session.send(prompt("first"));
+  await until(async () => (await session.info()).approvals === 1, "it asks");
+  await session.send(prompt("second"));
+  for (let n = 1; n <= 30; n++) await session.record([heard(n)]);
+  for (let n = 0; n < 30; n++) await session.record([{ kind: "harness.line", data: lost }]);
+  await cp(join(folder, "live"), join(folder, "from"), { recursive: true });
+  stage.end();
+  await file.close();
+  const from = join(folder, "from", "host.db");
+  await destroy(from, "the lost end");
+  const to = join(folder, "to", "host.db");
+  await salvageStore({ from, to, platform });
+  const db = new DatabaseSync(to, { readOnly: true });
+  const events = db
+    .prepare("select kind, data from event join entry using (eid) where event.sid = 1 order by n")
+    .all()
+    .map(({ kind, data }) => [kind, JSON.parse(String(data)) as Record<string, unknown>] as const);
+  db.close();
+  const ends = events.filter(([kind]) => kind !== "harness.line" && kind !== "message.user");
+  expect(ends).toMatchObject([
+    ["approval.withdrawn", { prompt: "p-1" }],
+    ["run.settled", { was: "running", untold: {} }],
+    ["run.settled", { was: "pending", untold: { message: "text of second" } }],
+  ]);
 });

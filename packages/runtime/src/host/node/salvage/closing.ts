@@ -2,7 +2,7 @@
 //
 // Nothing of it runs again: a tool may have done its work in the part of the log that is gone.
 
-import { noUsage, type Terminal } from "@lichen/wire";
+import { type EntryData, noUsage, type Terminal } from "@lichen/wire";
 import { interruptedOutcome } from "../../../queue/settle.ts";
 import type { RebuiltCommand, RebuiltSession } from "./rebuilt-session.ts";
 
@@ -61,8 +61,19 @@ function settle(
       toolCalls: isRun ? command.calls : 0,
       was,
       ...(terminal === "outcome_unknown" ? { diagnostic } : {}),
-      ...(isRun && session.info.events !== undefined ? { untold: {} } : {}),
+      ...untold(session, command, was),
     },
     { at, command: command.seq },
   );
+}
+
+/** Nothing else of the log of a machine's session says that it ended. */
+function untold(
+  session: RebuiltSession,
+  { seq, type }: RebuiltCommand,
+  was: "pending" | "running" | "joined",
+): Pick<EntryData["run.settled"], "untold"> {
+  if (session.info.events === undefined || was === "joined") return {};
+  if (was === "running") return { untold: {} };
+  return type === "prompt" ? { untold: { message: session.queuedText(seq) } } : {};
 }

@@ -14,6 +14,7 @@ import {
   parseEntry,
   projectSession,
   type SessionInfo,
+  type Text,
   type Usage,
   type WorkType,
 } from "@lichen/wire";
@@ -174,6 +175,15 @@ export class RebuiltSession {
     return [...this.#calls.values()].flatMap((call) =>
       call.command === command && call.outcome === null && call.data ? [call.data] : [],
     );
+  }
+
+  /** The text that a command was queued with. */
+  queuedText(command: number): Text {
+    const [row] = this.#sql.all<{ data: string }>(
+      "select data from entry where eid = ?",
+      eidOf(this.start.sid, command),
+    );
+    return (JSON.parse(row!.data) as EntryData["command.queued"]).text;
   }
 
   pendingApprovals(command: number): { approvalId: string; prompt?: string }[] {
