@@ -104,7 +104,7 @@ export default defineTool({
 `;
 
 test(
-  "[DV41] the page shows the conversations of folders' agents too, and answers a question with its options",
+  "[DV41] the page shows the conversations of folders' agents too, and answers a question with its options, and not with nothing",
   slow,
   async () => {
     await using home = await Home.make();
@@ -117,6 +117,8 @@ test(
     const page = await paired(chromium, home, ["--name", "phone"]);
     await until(page, `document.querySelector("label input:not([name])") !== null`);
     expect(await page.evaluate(`document.querySelector("h2").textContent`)).toBe("agent");
+    await press(page, "Answer");
+    await until(page, `document.getElementById("told").textContent.includes("Write an answer")`);
     await press(page, "Blue: like the sky");
     await press(page, "Answer");
     expect((await sending.ended).code).toBe(0);

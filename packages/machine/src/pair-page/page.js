@@ -175,14 +175,14 @@ function approvalOf({ approvalId, kind, tool, input, description, questions = []
     );
     return box;
   }
-  const answers = {};
-  const fields = questions.map(fieldOf).filter(({ text }) => text !== undefined);
-  if (fields.length === 0) fields.push(fieldOf("The agent has a question."));
+  const named = questions.map(fieldOf).filter(({ text }) => text !== undefined);
+  const fields = named.length > 0 ? named : [fieldOf("The agent has a question.")];
   const said = () => {
-    for (const { text, field } of fields)
-      if (field.value.trim()) answers[text] = field.value.trim();
-    if (questions.length > 0) return { allow: true, answers };
-    return { allow: true, message: fields[0].field.value };
+    const written = fields.map(({ text, field }) => [text, field.value.trim()]);
+    const answers = written.filter(([, answer]) => answer !== "");
+    if (answers.length === 0) throw new Error("Write an answer, or deny the question.");
+    if (named.length > 0) return { allow: true, answers: Object.fromEntries(answers) };
+    return { allow: true, message: answers[0][1] };
   };
   box.append(...fields.map(({ element }) => element), answer("Answer", said), deny);
   return box;
