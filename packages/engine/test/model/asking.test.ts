@@ -70,8 +70,12 @@ test("[E69] a tool asks a person several questions at once and gets the answers 
     description: "For the shirt.",
     questions: [color, sizes, { question: "Anything else?" }],
   });
-  const answers = { "Which color?": "Blue", "Which sizes?": ["S", "L"], "Never asked?": "no" };
+  const answers = { "Which color?": "Blue", "Which sizes?": ["S", "L"] };
   const { approvalId } = approval;
+  const more = { ...answers, "Never asked?": "no" };
+  await expect(
+    rig.send({ type: "answer", approvalId, allow: true, answers: more }),
+  ).rejects.toThrow('"Never asked?" is none of the questions');
   await rig.send({ type: "answer", approvalId, allow: true, answers, message: "soon" });
   expect(await resultOf(rig, command)).toEqual({
     outcome: "answered",
