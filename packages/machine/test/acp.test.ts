@@ -50,7 +50,7 @@ test("[MA42] of what an agent asks only that is shown as a prompt which somebody
   ]);
 });
 
-test("[MA43] a model that the agent cannot be set to is refused, also for a session that is made, and nothing is left", async () => {
+test("[MA44] a model that the agent cannot be set to is refused, also for a session that is made, and nothing is left", async () => {
   await using rig = await Rig.open({ harnesses: ownHarnesses() });
   const command = [process.execPath, program, join(rig.root, "agent-state")];
   const made = (name: string, model: string, ...flags: string[]) =>
@@ -82,7 +82,7 @@ test("[MA43] a model that the agent cannot be set to is refused, also for a sess
   await rig.until("plain", (it) => it.state === "idle" && it.preview === "fine");
 });
 
-test("[MA43] a model of null is the harness's own, and an empty name is none", async () => {
+test("[MA44] a model of null is the harness's own, and an empty name is none", async () => {
   await using rig = await Rig.open({ harnesses: ownHarnesses() });
   const command = [process.execPath, program, join(rig.root, "agent-state"), "--models"];
   await rig.make("a", { harness: "acp", command, model: "large/two" });
