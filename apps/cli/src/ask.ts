@@ -5,8 +5,7 @@
 //   of a run which stands before this one counts as well, since this one waits for it.
 
 import { type Frame, isReadable, type Session, settled } from "@lichen/client";
-import type { Approval, Settlement } from "@lichen/wire";
-import { approvalOf, known } from "@lichen/wire";
+import { type Approval, approvalOf, Fault, known, type Settlement } from "@lichen/wire";
 import type { Decision } from "./question.ts";
 import type { RunView } from "./run-view.ts";
 
@@ -165,6 +164,13 @@ class Asking {
     }
     const { approvalId } = approval;
     const requestId = `answer:${approvalId}`;
-    await this.#session.send({ type: "answer", requestId, approvalId, ...decision });
+    try {
+      await this.#session.send({ type: "answer", requestId, approvalId, ...decision });
+    } catch (error) {
+      // What was said is no answer to it: it goes on waiting for one.
+      if (!Fault.is(error) || error.code !== "invalid") throw error;
+      this.#view.tell(error.message);
+      return this.#answer(approval, withdrawn);
+    }
   }
 }

@@ -57,6 +57,11 @@ export class RunView {
     if (entry?.kind === "run.recovered") this.#say("the run goes on after a restart of its host");
   }
 
+  /** A sentence about the run, for the person who follows it. */
+  tell(sentence: string): void {
+    this.#say(sentence);
+  }
+
   /** The answer, where it is not on the screen already. */
   settled(settlement: Settlement): void {
     const { answer } = settlement;

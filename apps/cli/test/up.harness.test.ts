@@ -6,7 +6,8 @@ import { delimiter, join } from "node:path";
 import { type Script, type ScriptedProvider, startScriptedProvider } from "@lichen/engine/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { StartedMachine } from "./machine.ts";
-import { Home, repository } from "./process.ts";
+import { bin, Home, repository } from "./process.ts";
+import { Terminal } from "./terminal.ts";
 
 // Many processes, on a computer that may be busy.
 const slow = { timeout: 300_000 };
@@ -131,23 +132,24 @@ test(
   },
 );
 
+const option = (label: string) => ({ label, description: `The ${label} one` });
+const questions = [
+  {
+    ...{ question: "Which color?", header: "Color", multiSelect: false },
+    options: [option("Red"), option("Blue")],
+  },
+  {
+    ...{ question: "Which sizes?", header: "Sizes", multiSelect: true },
+    options: [option("Small"), option("Large")],
+  },
+];
+const asks = { parts: [{ call: { name: "AskUserQuestion", input: { questions } } }] };
+
 test(
   "[K120] two questions of Claude Code are answered on one line, and it reads both answers",
   slow,
   async () => {
     await using home = await Home.make();
-    const option = (label: string) => ({ label, description: `The ${label} one` });
-    const questions = [
-      {
-        ...{ question: "Which color?", header: "Color", multiSelect: false },
-        options: [option("Red"), option("Blue")],
-      },
-      {
-        ...{ question: "Which sizes?", header: "Sizes", multiSelect: true },
-        options: [option("Small"), option("Large")],
-      },
-    ];
-    const asks = { parts: [{ call: { name: "AskUserQuestion", input: { questions } } }] };
     const provider = await providerOf([asks, "Noted."]);
     const env = await furnished(home, provider.url);
     await StartedMachine.start(home, [], { env });
@@ -165,5 +167,33 @@ test(
     const told = JSON.stringify(provider.requests.at(-1)?.body);
     expect(told).toContain('\\"Which color?\\"=\\"Blue\\"');
     expect(told).toContain('\\"Which sizes?\\"=\\"Small, Large\\"');
+  },
+);
+
+test(
+  "[K123] what is no answer to a question of Claude Code is told at the terminal, and asked for again",
+  slow,
+  async () => {
+    await using home = await Home.make();
+    const provider = await providerOf([asks, "Noted."]);
+    const env = { HOME: home.dir, ...(await furnished(home, provider.url)) };
+    await StartedMachine.start(home, [], { env });
+    const cwd = home.path("work");
+    await home.run(["new", "site", ".", "--harness", "claude"], { cwd });
+    const args = [bin, "send", "site", "Ask me", "--wait"];
+    await using terminal = await Terminal.open({ command: process.execPath, args, cwd, env });
+    await terminal.until(/1\. Red[^]*own words:/);
+    await terminal.type("2");
+    await terminal.press("Enter");
+    await terminal.until(/1\. Small[^]*with commas between/);
+    await terminal.press("Enter");
+    await terminal.until(/nothing answers "Which sizes\?"[^]*1\. Red[^]*own words:/);
+    await terminal.type("blue");
+    await terminal.press("Enter");
+    await terminal.until(/nothing answers[^]*1\. Small[^]*with commas between/);
+    await terminal.type("2");
+    await terminal.press("Enter");
+    await terminal.until("Noted.");
+    expect(await terminal.exitCode()).toBe(0);
   },
 );

@@ -81,6 +81,7 @@ export class Effects {
         const seen = { call: `${assistant}/${index}`, tool: name, label, replaySafe };
         return run.call(call, (input, stop) => this.#watched(seen, () => effect(input, stop)));
       },
+      hasBegun: (call) => run.hasBegun(call),
       program: async (place) =>
         this.#aroundProgram(`${place.assistant}/${place.index}`, await run.program(place)),
     };
