@@ -71,7 +71,8 @@ test("[MA44] a model that the agent cannot be set to is refused, also for a sess
     expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
   expect((await made("able", "large/two", "--models")).status).toBe(201);
   await rig.send("able", "model");
-  await rig.until("able", (it) => it.state === "idle" && it.preview === "large/two");
+  const info = await rig.until("able", (it) => it.state === "idle" && it.preview === "large/two");
+  expect(info.model).toBe("large/two");
   await rig.make("plain", { harness: "acp", command });
   const changed = await rig.tell("/v1/sessions/plain", { method: "PATCH", json: { model: "m" } });
   expect(changed).toMatchObject({
@@ -91,7 +92,8 @@ test("[MA44] a model of null is the harness's own, and an empty name is none", a
   expect((await change("")).status).toBe(400);
   expect(await change(null)).toMatchObject({ status: 200, body: { model: "" } });
   await rig.send("a", "model");
-  await rig.until("a", (it) => it.state === "idle" && it.preview === "small/one");
+  const info = await rig.until("a", (it) => it.state === "idle" && it.preview === "small/one");
+  expect(info.model).toBe("small/one");
 });
 
 test("[AC25] what an agent's client does in its place keeps to what the machine hides and guards, whether a wall stands or not", async () => {

@@ -60,7 +60,7 @@ export async function prompt(
     "for the session's model or level",
     { clock: it.options.clock, supervisor: it.supervisor, signal: run.signal },
   );
-  turn.line(sending(sessionId, parts.messages));
+  turn.line(sending(sessionId, parts.messages, it.choices.model));
   await turn.recorder.durable();
   turn.wasSent = true;
   talk.begin(turn);

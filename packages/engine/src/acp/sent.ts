@@ -12,9 +12,14 @@ const Sent = z.object({
 const Ended = z.object({ result: z.object({ stopReason: z.string() }) });
 const Refused = z.object({ id: z.union([z.string(), z.number()]), error: z.looseObject({}) });
 
-/** The line that stands in the log before these messages are sent. */
-export function sending(sessionId: string, messages: readonly string[]): JsonObject {
-  return { method, params: { sessionId, messages: [...messages] } };
+/** The line that stands in the log before these messages are sent; `model` answers, where the agent tells that. */
+export function sending(
+  sessionId: string,
+  messages: readonly string[],
+  model: string | undefined,
+): JsonObject {
+  const told = model === undefined ? {} : { model };
+  return { method, params: { sessionId, messages: [...messages], ...told } };
 }
 
 export interface History {

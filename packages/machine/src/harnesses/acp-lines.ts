@@ -26,6 +26,8 @@ export function acpToClaude(line: Json): Json {
   switch (textAt(fields, "method")) {
     case "session/update":
       return ofUpdate(objectIn(params["update"])) ?? otherLine(harness, line);
+    case "session/prompt":
+      return ofPrompt(params) ?? otherLine(harness, line);
     case "session/request_permission":
       return isShown(fields) ? ofPermission(nameOf(fields), params) : otherLine(harness, line);
     case "elicitation/create":
@@ -106,6 +108,12 @@ function outputOf(call: JsonObject): JsonObject[] {
 /** The name under which a request is answered, unlike that of any other process's. */
 function nameOf(fields: JsonObject): string {
   return textAt(objectIn(fields["_meta"]), "prompt");
+}
+
+/** What is sent tells the model that answers it. */
+function ofPrompt(params: JsonObject): JsonObject | undefined {
+  const model = textAt(params, "model");
+  return model === "" ? undefined : initLine(textAt(params, "sessionId"), model, harness);
 }
 
 /** What nobody was asked has no name. */
