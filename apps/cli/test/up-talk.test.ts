@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { Provider, writeAgent } from "./agent.ts";
 import { StartedMachine } from "./machine.ts";
 import { Home } from "./process.ts";
 
@@ -70,9 +71,12 @@ test(
   slow,
   async () => {
     await using home = await Home.make();
-    const machine = await StartedMachine.start(home);
+    const dir = await writeAgent(home);
+    await Provider.start(home, dir, { steps: [], then: "Heard." });
+    const machine = await StartedMachine.start(home, [dir]);
     await machine.make("demo", home.path("demo"));
-    const watching = home.start(["watch"]);
+    const watching = home.start(["watch", "--machine"]);
+    const inFolder = home.start(["watch"], { cwd: dir });
     const sending = home.start(["send", "demo", "note buy milk", "--wait"]);
     await watching.until(({ stdout }) => /^demo {2}\w+ {2}1 to answer/m.exec(stdout) ?? undefined);
     expect((await home.run(["cancel", "demo"])).code).toBe(0);
@@ -81,7 +85,13 @@ test(
     await machine.make("later", home.path("later"));
     expect((await home.run(["send", "later", "hello", "--wait"])).code).toBe(0);
     await watching.until(({ stdout }) => /^later {2}/m.exec(stdout) ?? undefined);
+    expect((await home.run(["send", "agent/one", "hello", "--new", "--wait"])).code).toBe(0);
+    await watching.until(({ stdout }) => /^agent\/one {2}/m.exec(stdout) ?? undefined);
     expect(await watching.stop("SIGINT")).toBe(0);
+    // In an agent's folder its own conversations are meant.
+    await inFolder.until(({ stdout }) => /^one {2}idle/m.exec(stdout) ?? undefined);
+    expect(new Set(inFolder.stdout.match(/^\w+/gm))).toEqual(new Set(["one"]));
+    expect(await inFolder.stop("SIGINT")).toBe(0);
   },
 );
 

@@ -200,7 +200,10 @@ async function watchAll(
   { reached, input, terminal, signal, notices }: Watching,
   names?: TalkNames,
 ): Promise<void> {
-  const list = new SessionList(terminal, (info) => names?.of(info) ?? info.session);
+  const { agent: own } = reached.agent;
+  const list = new SessionList(terminal, (info) =>
+    names ? names.of(info) : info.agent === own ? info.session : undefined,
+  );
   for await (const frame of reached.client.watchHost({ signal })) {
     if (input.flag("json")) print(frame, terminal);
     else if (frame.type === "outage" || frame.type === "back") notices.connection(frame.type);
@@ -218,17 +221,17 @@ function infosIn(frame: Exclude<HostFrame, { type: "outage" | "back" }>): readon
   return frame.type === "baseline" || frame.type === "reset" ? frame.data.sessions : [];
 }
 
+/** Undefined for a session that is not meant. */
+type NameOf = (info: Pick<SessionInfo, "agent" | "session">) => string | undefined;
+
 /** The sessions as they were last shown: a change that changes no word of its line is not shown. */
 class SessionList {
   readonly #terminal: Terminal;
   readonly #shown = new Map<string, string>();
-  readonly #nameOf: (info: Pick<SessionInfo, "agent" | "session">) => string;
+  readonly #nameOf: NameOf;
   #hasBegun = false;
 
-  constructor(
-    terminal: Terminal,
-    nameOf: (info: Pick<SessionInfo, "agent" | "session">) => string,
-  ) {
+  constructor(terminal: Terminal, nameOf: NameOf) {
     this.#terminal = terminal;
     this.#nameOf = nameOf;
   }
@@ -246,7 +249,7 @@ class SessionList {
       case "deleted": {
         const { agent, session } = frame.data;
         if (this.#shown.delete(keyOf(agent, session)))
-          this.#terminal.answer(`${oneLine(this.#nameOf(frame.data), 256)}  deleted\n`);
+          this.#terminal.answer(`${oneLine(this.#nameOf(frame.data) ?? session, 256)}  deleted\n`);
         break;
       }
       case "capabilities":
@@ -256,10 +259,10 @@ class SessionList {
 
   /** At the beginning, what does nothing is not worth a line. */
   #session(info: SessionInfo, isChange: boolean): void {
+    const name = this.#nameOf(info);
+    if (name === undefined) return;
     const { state, waits, about } = sessionLine(info);
-    const line = [oneLine(this.#nameOf(info), 256), state, waits, about]
-      .filter((word) => word !== "")
-      .join("  ");
+    const line = [oneLine(name, 256), state, waits, about].filter((word) => word !== "").join("  ");
     const key = keyOf(info.agent, info.session);
     if (this.#shown.get(key) === line) return;
     this.#shown.set(key, line);
