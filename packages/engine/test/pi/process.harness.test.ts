@@ -72,11 +72,11 @@ test("[PI19] a question of a process that died is withdrawn", async () => {
     extension: `export default (pi) => pi.registerCommand("ask", { handler: (args, ctx) => ctx.ui.confirm("Sure?", "") });`,
   });
   const commandId = await rig.send({ type: "prompt", text: "/ask" });
-  const { approvalId } = await untilAsked(rig);
+  const { approvalId, prompt } = await untilAsked(rig);
   process.kill(pidOf(rig), "SIGKILL");
   expect(await rig.settled(commandId)).toMatchObject({ terminal: "interrupted" });
   expect(await rig.data("approval.withdrawn")).toEqual([
-    { approvalId, reason: "pi's process is gone" },
+    { approvalId, prompt, reason: "pi's process is gone" },
   ]);
 });
 
