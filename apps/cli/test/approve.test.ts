@@ -199,6 +199,29 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
+test("[K121] where no host runs, an approve that is stopped leaves the run to the next one", async () => {
+  await using home = await Home.make();
+  const dir = await writeAgent(home, { "tools/note.ts": asking });
+  const provider = await Provider.start(home, dir, {
+    steps: [callsNote, { parts: [{ gate: "later" }, { text: "Written." }] }, "Written again."],
+  });
+  const { stderr } = await home.run(["invoke", "note hello", dir, "--session", "s"]);
+  const id = /lichen approve (apr_\S+)/.exec(stderr)?.[1] ?? "";
+  const following = home.start(["approve", id, dir]);
+  await provider.atGate("later");
+  expect(await following.stop("SIGTERM")).toBe(130);
+  expect(following.stderr).toMatch(
+    /what else ran here goes on at the next `lichen start`: session s/,
+  );
+  const host = await StartedHost.start(home, dir);
+  const whole = home.start(["watch", "s", dir, "--from-start"]);
+  await whole.until(({ stdout }) => /Written again\.\n= the run is done/.exec(stdout) ?? undefined);
+  expect(await whole.stop("SIGINT")).toBe(0);
+  const kinds = (await host.entries("s")).map(({ kind }) => kind);
+  expect(kinds).not.toContain("command.cancelled");
+  expect(await readFile(home.path("agent", "notes.txt"), "utf8")).toBe("hello\n");
+});
+
 test("[K27] a token that is deleted while its host runs is written again for the next command", async () => {
   await using home = await Home.make();
   const dir = await writeAgent(home);
