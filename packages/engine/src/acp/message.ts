@@ -1,14 +1,17 @@
-// The message that the agent is saying: its texts and thoughts, gathered from their pieces until something else follows.
+// The message that the agent is saying: its texts and thoughts, gathered from their pieces until something else follows,
+// and the lines of calls that it told of in between.
 
 import type { Draft, Run } from "@lichen/runtime";
 import type { AssistantBlock, EntryData, Json } from "@lichen/wire";
 import { textOfBlock } from "./call-text.ts";
 import type { ChunkUpdate } from "./wire.ts";
 
-interface Piece {
+interface Spoken {
   readonly type: "text" | "thinking";
   text: string;
 }
+
+type Piece = Spoken | { readonly type: "line"; readonly line: Json };
 
 export class Message {
   readonly #sessionId: () => string;
@@ -38,10 +41,15 @@ export class Message {
     else this.#pieces.push({ type, text });
   }
 
+  /** A line that came after what was said so far: it stands there in the log. */
+  hold(line: Json): void {
+    this.#pieces.push({ type: "line", line });
+  }
+
   /** What streams now. */
   partial(): Parameters<Run["partial"]>[0] {
-    const of = (type: Piece["type"]): string =>
-      this.#pieces.map((it) => (it.type === type ? it.text : "")).join("");
+    const of = (type: Spoken["type"]): string =>
+      this.#spoken.map((it) => (it.type === type ? it.text : "")).join("");
     const text = of("text");
     const thinking = of("thinking");
     return { ...(text ? { text } : {}), ...(thinking ? { thinking } : {}) };
@@ -49,16 +57,20 @@ export class Message {
 
   /** Ends the message: its lines, each whole, and the blocks of its entry. */
   take(): { readonly lines: Draft[]; readonly content: AssistantBlock[] } {
-    const pieces = this.#pieces;
+    const lines = this.#pieces.map((it) =>
+      lineOf(it.type === "line" ? it.line : this.#wholeLine(it.type, it.text)),
+    );
+    const content = this.#spoken.map(({ type, text }) => ({ type, text }));
     this.#pieces = [];
     this.#messageId = undefined;
-    return {
-      lines: pieces.map(({ type, text }) => lineOf(this.#wholeLine(type, text))),
-      content: pieces.map(({ type, text }) => ({ type, text })),
-    };
+    return { lines, content };
   }
 
-  #wholeLine(type: Piece["type"], text: string): Json {
+  get #spoken(): Spoken[] {
+    return this.#pieces.filter((it) => it.type !== "line");
+  }
+
+  #wholeLine(type: Spoken["type"], text: string): Json {
     const sessionUpdate = type === "thinking" ? "agent_thought_chunk" : "agent_message_chunk";
     return {
       jsonrpc: "2.0",

@@ -102,7 +102,8 @@ export class Turn {
 
   #hearOfCall(news: CallFields, line: Json): void {
     const { known, isStep } = this.calls.update(news);
-    if (isStep) this.line(line);
+    if (isStep && this.#message.isEmpty) this.line(line);
+    else if (isStep) this.#message.hold(line);
     if (news.status !== "completed" && news.status !== "failed") this.#showCall(known);
   }
 

@@ -301,6 +301,22 @@ test("[AC32] a question is shown with what a person can answer, or with what aut
   expect(await requests(rig)).toHaveLength(2);
 });
 
+test("[AC35] the lines of calls stand among those of what was said, in their order", async () => {
+  const rig = await start();
+  await rig.prompt("say first", "announce read a", "say second", "tool read b", "say third");
+  const said = (await rig.data("harness.line")).flatMap(({ line }) => {
+    const { params } = line as { params?: { update?: Record<string, unknown> } };
+    const { sessionUpdate, content, title, status } = params?.update ?? {};
+    if (sessionUpdate === "agent_message_chunk") return [(content as { text: string }).text];
+    return sessionUpdate === "tool_call" ? [title] : status === undefined ? [] : [status];
+  });
+  expect(said).toEqual(["first", "a", "second", "b", "in_progress", "completed", "third"]);
+  expect(await rig.data("message.assistant")).toMatchObject([
+    { content: [{ text: "first" }, { text: "second" }, { type: "call", name: "b" }] },
+    { content: [{ text: "third" }, { type: "call", name: "a" }] },
+  ]);
+});
+
 test("[AC30] an answer is for the one request that it was given to, also where the agent uses its id again", async () => {
   const rig = await start();
   const commandId = await rig.begin("forge 77 delete", "wait go", "forge 77 delete", "wait on");

@@ -84,6 +84,8 @@ export const moves: Readonly<Record<string, Move>> = {
       content: [{ type: "content", content: { type: "text", text: "it went wrong" } }],
     });
   },
+  /** `announce KIND TITLE`: a call that is never begun */
+  announce: async (it, rest) => void (await begin(it, rest)),
   /** `open KIND TITLE`: a call whose end is never told */
   open: async (it, rest) => {
     const { toolCallId } = await begin(it, rest);
