@@ -34,7 +34,7 @@ export interface LateEngineOptions extends Omit<HarnessOptions, "command" | "env
 }
 
 /** What a harness says after the end of a turn is short. */
-const lastLines = 20;
+const lastLines = 8;
 
 type Program = Pick<HarnessOptions, "command" | "env">;
 
