@@ -3,6 +3,7 @@
 //   CC5  A cancelled turn is asked to stop, and killed 8 s later with all it started.
 //   CC6  A run whose process dies by itself is gone on with, three times at most; a turn whose process was restarted ends.
 //   CC39 What a cancelled run had waiting in Claude Code is taken back before its turn is interrupted.
+//   CC42 What only waits for a person, of what Claude Code began by itself, is left to a command that comes.
 //   CC40 What was not read when a process was restarted is said to the next one.
 
 import type { Result, Run, Work } from "@lichen/runtime";
@@ -19,6 +20,8 @@ import { settlementOf } from "./settlement.ts";
 import type { Turn, TurnEnd } from "./turn.ts";
 
 const stopMs = 8_000;
+/** How long what only waits for a person keeps a command waiting that has found no place in the host. */
+const placeMs = 5_000;
 /** How often a run is gone on with after its process died by itself. */
 const attempts = 3;
 
@@ -122,12 +125,28 @@ export class ClaudeRun {
     if (!this.#house.hasNews() && !this.#house.isInTurn()) return over(quiet);
     const ended = turn.begin(this.#house.isInTurn());
     turn.follow();
+    const stay = this.#makeWay(turn);
     this.#house.deliver();
-    const end = await this.#watched(ended, turn);
+    const end = await this.#watched(ended, turn).finally(stay);
     if (end === "stopped") return over(await this.#stop(ended, turn.run, turn));
     if (end.is === "result") return over(settlementOf(end.result, ""));
     if (end.is === "gone") return recovering.rest([], lostTo(end.gone));
     return over(quiet);
+  }
+
+  /** Ends the run for a command that waits; for one that waited already, and so found no place in the host, now and then. */
+  #makeWay(turn: Turn): () => void {
+    let cancelWait: (() => void) | undefined;
+    let isBegun = false;
+    const leave = turn.run.onQueued(() => {
+      if (isBegun) turn.makeWay();
+      else cancelWait = this.#house.clock.after(placeMs, () => turn.makeWay());
+    });
+    isBegun = true;
+    return () => {
+      leave();
+      cancelWait?.();
+    };
   }
 
   /** Waits for the end of a turn, and hands it the steers that come meanwhile. */

@@ -60,6 +60,7 @@ export class Turn {
   #compaction: { automatic: boolean; tokensBefore: number } | undefined;
   #cancelWait: (() => void) | undefined;
   #interrupt: (() => void) | undefined;
+  #makesWay = false;
 
   constructor(run: Run, it: TurnContext) {
     this.run = run;
@@ -146,6 +147,17 @@ export class Turn {
     this.#watch();
   }
 
+  /** Somebody waits for its end: from now on it does not go on only to wait for a person. */
+  makeWay(): void {
+    this.#makesWay = true;
+    this.#mayMakeWay();
+  }
+
+  #mayMakeWay(): void {
+    if (this.#makesWay && this.isAtRest && this.#speaking === 0 && this.asks.isWaiting)
+      this.#end.resolve({ is: "quiet" });
+  }
+
   /** A new block of a message begins. */
   block(): void {
     this.#streamed = { text: "", thinking: "" };
@@ -174,6 +186,7 @@ export class Turn {
       some.push(line);
     }
     if (some.length > 0) await this.#take(some);
+    this.#mayMakeWay();
   }
 
   async #take(lines: readonly DurableLine[]): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { ReceivedRequest } from "../../src/testing/index.ts";
+import { until } from "../../../runtime/test/clock.ts";
 import { bash, Rig } from "./rig.ts";
 
 let rig: Rig | undefined;
@@ -109,6 +110,31 @@ test("[CC34] stopped while only its sub-agent waits for a person, it lives on", 
   expect(has("below.txt")).toBe(false);
   expect((await rig.session.read()).approvals).toEqual([]);
   expect((await rig.data("harness.stopped")).length).toBe(0);
+});
+
+test("[CC42] a follow-up does not wait for what only a sub-agent in the background asks, which is asked on", async () => {
+  rig = await Rig.start({
+    script: (request) => {
+      const last = request.messages.findLast(({ role }) => role === "user");
+      return last?.text.includes("something else") ? "Something else." : inBackground(request);
+    },
+  });
+  await rig.prompt("go on above");
+  const queued = await rig.untilEntry(({ data }) => data["type"] === "outside");
+  const asked = await rig.untilEntry(
+    ({ kind, commandId }) => kind === "approval.asked" && commandId === queued.commandId,
+  );
+  const settled = await rig.prompt("something else");
+  expect(settled).toMatchObject({ terminal: "completed", answer: "Something else." });
+  const [former] = await rig.data("approval.withdrawn");
+  expect(former?.approvalId).toBeDefined();
+  await rig.untilEntry(
+    ({ kind, data, seq }) =>
+      kind === "command.queued" && data["type"] === "outside" && seq > asked.seq,
+  );
+  await rig.answer(await rig.untilAsked(), { allow: true });
+  await until(() => has("below.txt"), "the file");
+  expect(rig.reported).toEqual([]);
 });
 
 test("[CC12] what is always allowed is shown with rule and scope, and not asked about again", async () => {

@@ -299,6 +299,11 @@ export interface Run extends EngineSession {
    * function is called or the run ends. For engines whose harness takes messages at any time.
    */
   onSteer(arrived: () => void): () => void;
+  /**
+   * Calls `arrived` when a command waits behind this run, also when one does already, until the returned function is
+   * called or the run ends. For runs that only wait for somebody, of a harness that could do something else meanwhile.
+   */
+  onQueued(arrived: () => void): () => void;
   /** Usage of calls that stand in no entry (a summary that failed, a title). */
   addUsage(usage: Usage): void;
 }

@@ -132,7 +132,11 @@ export class Coordinator implements RunHouse {
   enqueue(tx: Tx, session: SessionWriter, queued: QueuedWork): number {
     const seq = writeQueued(this.#sql, session, queued);
     const { sid } = session.row;
-    if (queued.delivery === "steer") tx.after(() => this.#live.get(sid)?.noteSteer());
+    tx.after(() => {
+      const live = this.#live.get(sid);
+      if (queued.delivery === "steer") live?.noteSteer();
+      else live?.noteQueued();
+    });
     this.claim(tx, session);
     return seq;
   }

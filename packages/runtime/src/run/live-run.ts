@@ -72,6 +72,7 @@ export class LiveRun implements Run {
   readonly #waiting = new Waiting();
   #takePlaceBack: (() => void) | undefined;
   readonly #steered = new Set<() => void>();
+  readonly #queuedBehind = new Set<() => void>();
   /** What arrived since the engine last took steers: whether a steer is queued, and lines by `seq`. */
   #hasSteers = false;
   #lines: number[] = [];
@@ -143,12 +144,26 @@ export class LiveRun implements Run {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#steered.clear();
+    this.#queuedBehind.clear();
     this.#returnToPlace();
     this.#abort.abort(this.#ended());
   }
 
   hasQueuedSteer(): boolean {
     return queuedCommands(this.#sql, sidOf(this.cid)).some((it) => it.delivery === "steer");
+  }
+
+  /** A command was queued that is no steer. */
+  noteQueued(): void {
+    for (const arrived of this.#queuedBehind) arrived();
+  }
+
+  onQueued(arrived: () => void): () => void {
+    const listener = (): void => arrived();
+    if (!this.#isOver) this.#queuedBehind.add(listener);
+    const waits = queuedCommands(this.#sql, sidOf(this.cid)).some((it) => it.delivery !== "steer");
+    if (!this.#isOver && waits) listener();
+    return () => void this.#queuedBehind.delete(listener);
   }
 
   noteSteer(): void {
