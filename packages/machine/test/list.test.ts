@@ -65,7 +65,10 @@ test("[MA21] what is asked of a driver that never answers is refused after a whi
   late[0]?.();
   expect(await restarted).toMatchObject({
     status: 409,
-    body: { code: "unavailable", error: expect.stringMatching(/did not restart in 40 s: .* delete the session/) },
+    body: {
+      code: "unavailable",
+      error: expect.stringMatching(/did not restart in 40 s: .* delete the session/),
+    },
   });
   expect(await rig.info("a")).toMatchObject({ state: "idle" });
 });
