@@ -2,6 +2,7 @@
 //
 //   - Auto-approve answers permissions that have an obvious answer, also those that wait when it is switched on; never a
 //     choice and never a form.
+//   - What was said before stands in the log before it.
 //   - An answer goes out only once what follows from it is durable.
 
 import type {
@@ -68,6 +69,7 @@ export class Asks {
   ): Promise<Decision> {
     const news = callOf(request.toolCall);
     const asked = news && (await turn.calls.asked(news));
+    turn.endMessage("stop");
     await turn.recorder.durable();
     const { by, wasAsked, ...decision } = await this.#decide(turn, request, how, asked);
     const callId = request.toolCall.toolCallId;
@@ -123,6 +125,7 @@ export class Asks {
     const form = formOf(request);
     // Only forms are asked for: what else comes has nobody who could answer it.
     if (!form) return { action: "decline" };
+    turn.endMessage("stop");
     await turn.recorder.durable();
     const { answer } = await this.#ask(
       turn,

@@ -317,6 +317,21 @@ test("[AC35] the lines of calls stand among those of what was said, in their ord
   ]);
 });
 
+test.each(["elicit Who is it?", "choose Which?|a|b"])(
+  "[AC35] what was said before a question stands before it in the log: %s",
+  async (question) => {
+    const rig = await start();
+    const commandId = await rig.begin("say I have a question.", question);
+    await rig.answer((await rig.asked()).approvalId, { allow: false });
+    await rig.settled(commandId);
+    const kinds = (await rig.entries()).map(({ kind }) => kind);
+    const said = kinds.indexOf("message.assistant");
+    expect(said).toBeGreaterThan(0);
+    expect(said).toBeLessThan(kinds.indexOf("approval.asked"));
+    expect(await rig.updates()).toHaveLength(2);
+  },
+);
+
 test("[AC30] an answer is for the one request that it was given to, also where the agent uses its id again", async () => {
   const rig = await start();
   const commandId = await rig.begin("forge 77 delete", "wait go", "forge 77 delete", "wait on");
