@@ -74,6 +74,7 @@ export class Effects {
       withdrawQuestions: (prefix, reason) => run.withdrawQuestions(prefix, reason),
       steers: () => run.steers(),
       onSteer: (arrived) => run.onSteer(arrived),
+      onQueued: (arrived) => run.onQueued(arrived),
       lines: () => run.lines(),
       addUsage: (usage) => run.addUsage(usage),
       call: (call, effect) => {
