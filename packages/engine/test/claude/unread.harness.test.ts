@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { ReceivedRequest } from "../../src/testing/index.ts";
-import { bash, Rig } from "./rig.ts";
+import { bash, projectFile, Rig } from "./rig.ts";
 
 let rig: Rig | undefined;
 afterEach(async () => {
@@ -141,10 +141,11 @@ test("[CC40] a message that came while Claude Code did something by itself goes 
       if (last?.text.includes("task-notification"))
         return { parts: [{ text: "Looking" }, { gate: "never" }] };
       if (last?.results.length) return "Started.";
-      return { parts: [bash("sleep 1; echo ready", { run_in_background: true })] };
+      return { parts: [bash("until [ -e go ]; do sleep 0.05; done", { run_in_background: true })] };
     },
   });
   expect(await rig.prompt("begin")).toMatchObject({ answer: "Started." });
+  await projectFile(rig, "go", "");
   const outside = await rig.untilEntry(({ data }) => data["type"] === "outside");
   await rig.untilShown("Looking");
   const steer = await steered(rig, "go on");
