@@ -72,12 +72,9 @@ export async function openTestHost(options: TestHostOptions = {}): Promise<TestH
   };
 
   let life = await live();
-  let isUp = true;
-  const stop = async (): Promise<void> => {
-    if (!isUp) return;
-    isUp = false;
-    await life.listening.drain({ graceMs: 0 });
-  };
+  /** Whoever stops it waits until its port and its store are free, also where another stops it already. */
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= life.listening.drain({ graceMs: 0 }));
   return {
     folder,
     get owner() {
@@ -100,7 +97,7 @@ export async function openTestHost(options: TestHostOptions = {}): Promise<TestH
     stop,
     start: async () => {
       life = await live();
-      isUp = true;
+      stopping = undefined;
     },
     [Symbol.asyncDispose]: async () => {
       await stop();
