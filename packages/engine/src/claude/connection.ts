@@ -16,6 +16,7 @@ import { type Greeting, greetingOf, modelOf, noGreeting } from "./greeting.ts";
 import { type ClaudeLine, type DurableLine, type PermissionRequest, readLine } from "./line.ts";
 import { argumentsOf, unknownLine } from "./outgoing.ts";
 import type { ClaudePlace } from "./place.ts";
+import { Streamed } from "./streamed.ts";
 import { lineDraft, Turn } from "./turn.ts";
 
 const againMs = 50;
@@ -30,6 +31,7 @@ export class ClaudeConnection implements Connection {
   #greeting: Greeting = noGreeting;
   #turn: Turn | undefined;
   #lines: DurableLine[] = [];
+  readonly #streamed = new Streamed();
   /** What a run that has ended asked and nobody has decided: the next one asks it. */
   #left: PermissionRequest[] = [];
   /** The process that is or was greeted: it is answered from then on. */
@@ -264,9 +266,13 @@ export class ClaudeConnection implements Connection {
 
   #hear(line: ClaudeLine): void {
     if (line.is === "noise") return;
-    if (line.is === "block") return this.#turn?.block();
-    if (line.is === "delta") return this.#turn?.delta(line.what, line.text);
+    if (line.is === "block") return this.#streamed.clear();
+    if (line.is === "delta") {
+      this.#streamed.add(line.what, line.text);
+      return this.#show();
+    }
     if (line.is === "reply") return this.#control.reply(line);
+    if (endsStream(line)) this.#streamed.clear();
     if (line.is === "init") {
       this.#isInTurn = true;
       this.#turn?.noteBegun();
@@ -275,6 +281,12 @@ export class ClaudeConnection implements Connection {
     if (this.#turn) this.supervisor.touch();
     this.#lines.push(line);
     this.#pump();
+  }
+
+  /** Shows what it writes, once all that it said before is in the log: also what it began where no run was yet. */
+  #show(): void {
+    const { now } = this.#streamed;
+    if (now && !this.#pumping) this.#turn?.run.partial(now);
   }
 
   #pump(): void {
@@ -289,6 +301,7 @@ export class ClaudeConnection implements Connection {
       })
       .finally(() => {
         this.#pumping = undefined;
+        this.#show();
       });
   }
 
@@ -344,6 +357,7 @@ export class ClaudeConnection implements Connection {
     this.#isInTurn = false;
     this.#greeted = undefined;
     this.#left = [];
+    this.#streamed.clear();
     this.#control.over(gone.reason);
     // What it began by itself and nobody has taken over is kept as lines.
     if (!this.#turn && this.#lines.some(isWork)) {
@@ -362,4 +376,9 @@ export class ClaudeConnection implements Connection {
 /** What it began by itself, where no run is in hand. A message of ours that comes back is none. */
 function isWork({ is }: DurableLine): boolean {
   return is === "assistant" || is === "results" || is === "user" || is === "woken" || is === "asks";
+}
+
+/** What was written is in this line, or is given up with its turn. */
+function endsStream({ is }: DurableLine): boolean {
+  return is === "assistant" || is === "init" || is === "result";
 }

@@ -56,7 +56,6 @@ export class Turn {
   #isWoken = false;
   #isOwnTurn = false;
   #speaking = 0;
-  #streamed = { text: "", thinking: "" };
   #compaction: { automatic: boolean; tokensBefore: number } | undefined;
   #cancelWait: (() => void) | undefined;
   #interrupt: (() => void) | undefined;
@@ -156,16 +155,6 @@ export class Turn {
   #mayMakeWay(): void {
     if (this.#makesWay && this.isAtRest && this.#speaking === 0 && this.asks.isWaiting)
       this.#end.resolve({ is: "quiet" });
-  }
-
-  /** A new block of a message begins. */
-  block(): void {
-    this.#streamed = { text: "", thinking: "" };
-  }
-
-  delta(what: "text" | "thinking", text: string): void {
-    this.#streamed[what] += text;
-    this.run.partial({ [what]: this.#streamed[what] });
   }
 
   gone(gone: Gone): void {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { messageUuid, uuid5 } from "../../src/claude/host/message-uuid.ts";
 import { offered } from "../../src/claude/permission.ts";
 import { Clock, until } from "../../../runtime/test/clock.ts";
-import { Rig, type RigOptions } from "./rig.ts";
+import { projectFile, Rig, type RigOptions } from "./rig.ts";
 
 let rig: Rig | undefined;
 afterEach(async () => {
@@ -233,6 +233,16 @@ test("[CC16] heartbeats and reports of limits while it is idle are no work", asy
   await it.untilEntry(({ data }) => JSON.stringify(data).includes("rate_limit_event"));
   const kinds = (await it.entries()).map(({ kind }) => kind);
   expect(kinds.filter((kind) => kind === "run.started").length).toBe(1);
+});
+
+test("[CC16] what it writes by itself before its run has begun is shown from its first word on", async () => {
+  const it = await start();
+  expect(await it.prompt("job")).toMatchObject({ answer: "begun" });
+  await projectFile(it, "go", "");
+  const outside = await it.untilEntry(({ data }) => data["type"] === "outside");
+  await it.untilShown("Looking");
+  const { running } = await it.session.read();
+  expect(running).toMatchObject({ commandId: outside.commandId, partial: { text: "Looking" } });
 });
 
 test("[CC32] what is idle for half an hour ends, and the next message starts it again", async () => {

@@ -1,13 +1,16 @@
 // Stands in for Claude Code where the real one cannot be made to do what a test needs: `node stand-in.ts ARGUMENTS`. What
 // it does is said by the message. It speaks the same lines; its arguments come back in `system/init`.
 
-import { appendFileSync, mkdirSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const args = process.argv.slice(2);
 const conversation = args[args.findIndex((arg) => /^--(session-id|resume)$/.test(arg)) + 1] ?? "";
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const sayAtOnce = (...lines: object[]) =>
+  void process.stdout.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 let heard: (line: Line) => void = () => {};
 let greeting: string | undefined;
 let isDeaf = false;
@@ -103,6 +106,19 @@ async function turn({ uuid, message }: Line) {
       say({ type: "user", message: { role: "user", content: [result] } });
       say(said([{ type: "text", text: "I have read." }]));
       return ends("I have read.");
+    }
+    case "job": {
+      // What it does about a job that has ended comes in one piece, before the host can have made a run of it.
+      ends("begun");
+      while (!existsSync("go")) await sleep(20);
+      const event = (it: object) => ({ type: "stream_event", event: it });
+      const delta = (words: string) =>
+        event({ type: "content_block_delta", delta: { type: "text_delta", text: words } });
+      return sayAtOnce(
+        { type: "system", subtype: "task_notification" },
+        { type: "system", subtype: "init", session_id: conversation },
+        ...[event({ type: "content_block_start" }), delta("Look"), delta("ing")],
+      );
     }
     case "hold":
       return;

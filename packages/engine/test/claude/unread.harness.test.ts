@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { ReceivedRequest } from "../../src/testing/index.ts";
-import { bash, Rig } from "./rig.ts";
+import { bash, projectFile, Rig } from "./rig.ts";
 
 let rig: Rig | undefined;
 afterEach(async () => {
@@ -130,4 +130,27 @@ test("[CC40] a prompt whose process is restarted while it begins is said to the 
   await rig.engine.restart();
   expect(await rig.settled(command)).toMatchObject({ terminal: "completed", answer: "Gone on." });
   expect(given().length).toBe(1);
+});
+
+test("[CC40] a message that came while Claude Code did something by itself goes on after a restart", async () => {
+  rig = await Rig.start({
+    settings: { autoApprove: true },
+    script: (request) => {
+      const last = request.messages.findLast(({ role }) => role === "user");
+      if (last?.text.includes("go on")) return "Gone on.";
+      if (last?.text.includes("task-notification"))
+        return { parts: [{ text: "Looking" }, { gate: "never" }] };
+      if (last?.results.length) return "Started.";
+      return { parts: [bash("until [ -e go ]; do sleep 0.05; done", { run_in_background: true })] };
+    },
+  });
+  expect(await rig.prompt("begin")).toMatchObject({ answer: "Started." });
+  await projectFile(rig, "go", "");
+  const outside = await rig.untilEntry(({ data }) => data["type"] === "outside");
+  await rig.untilShown("Looking");
+  const steer = await steered(rig, "go on");
+  await rig.engine.restart();
+  expect(await rig.settled(steer)).toMatchObject({ terminal: "completed", answer: "Gone on." });
+  expect(await rig.settled(outside.commandId ?? "")).toMatchObject({ terminal: "completed" });
+  expect(given().at(-1)?.split("go on").length).toBe(2);
 });
