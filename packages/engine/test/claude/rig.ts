@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Agent, openOwner, type Owner, type Session } from "@lichen/runtime";
 import { nodePlatform, openSql, type SqlFile } from "@lichen/runtime/node";
+import { scriptedEngine } from "@lichen/runtime/testing";
 import type {
   Approval,
   Command,
@@ -41,6 +42,8 @@ export interface RigOptions {
   /** Of an earlier rig, whose host was killed. */
   readonly folder?: string;
   readonly provider?: ScriptedProvider;
+  /** Commands that run at once in the host. */
+  readonly capacity?: number;
 }
 
 type Unkeyed = { [T in Command["type"]]: Omit<CommandOf<T>, "requestId"> }[Command["type"]];
@@ -88,7 +91,8 @@ export class Rig {
       clock: this.#options.clock ?? platform,
       report: (error) => this.reported.push(error),
     });
-    this.#owner = openOwner({ sql: this.#store.sql, platform });
+    const { capacity } = this.#options;
+    this.#owner = openOwner({ sql: this.#store.sql, platform, ...(capacity ? { capacity } : {}) });
     this.#agent = await this.#owner.attach({ agent: "coder", engine: this.engine });
     this.session = this.#agent.session("s");
   }
@@ -101,6 +105,18 @@ export class Rig {
        begin select raise(abort, 'the disk is full'); end`,
     );
     return () => sql.run("drop trigger refusal");
+  }
+
+  /** A command of another agent takes a place in the host; answers what ends it. */
+  async takePlace(): Promise<() => Promise<void>> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const engine = scriptedEngine([{ gate: promise }]);
+    const session = (await this.#owner.attach({ agent: "other", engine })).session("o");
+    const { commandId } = await session.send({ type: "prompt", text: "wait", requestId: "o" });
+    return async () => {
+      resolve();
+      await session.readSettlement(commandId ?? "", { timeoutMs: 30_000 });
+    };
   }
 
   #requests = 0;

@@ -108,6 +108,32 @@ test("[CC34] a turn ends also where what outlives it cannot be withdrawn just th
   await it.settled(approval.commandId);
 });
 
+test("[CC42] a command that waited before it was asked, for a place in the host, comes first 5 s later", async () => {
+  const clock = new Clock();
+  const it = await start({ clock, capacity: 1 });
+  await it.prompt("background");
+  const leave = await it.takePlace();
+  const command = await it.send({ type: "prompt", text: "hello" });
+  await clock.advance(50);
+  const queued = await it.untilEntry(({ data }) => data["type"] === "outside");
+  const approval = await it.untilAsked();
+  expect(approval.commandId).toBe(queued.commandId);
+  await leave();
+  await clock.advance(4_999);
+  expect((await it.session.read()).running?.commandId).toBe(queued.commandId);
+  await clock.advance(1);
+  expect(await it.settled(command)).toMatchObject({ answer: "you said hello" });
+  expect(await it.settled(queued.commandId ?? "")).toMatchObject({ terminal: "completed" });
+  await clock.advance(50);
+  await it.untilEntry(({ data, seq }) => data["type"] === "outside" && seq > queued.seq);
+  const again = await it.untilAsked();
+  await it.answer(again, { allow: true });
+  expect(await it.settled(again.commandId)).toMatchObject({
+    answer: "the background was told allow",
+  });
+  expect(it.reported).toEqual([]);
+});
+
 test("[CC35] what a person decided before auto-approve was switched on is what Claude Code hears", async () => {
   const it = await start();
   const command = await it.send({ type: "prompt", text: "ask" });
