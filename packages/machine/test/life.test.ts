@@ -179,6 +179,33 @@ test("[MA24] a session whose program is missing is listed and read, says what is
   expect(info).not.toHaveProperty("missing");
 });
 
+test("[MA45] a call that only waited for a person when its machine went down was not made, also where its program is missing by then", async () => {
+  const asks = { name: "write", label: "write", confirm: {} } as const;
+  const runs = { name: "run", label: "write", effect: () => new Promise<never>(() => {}) } as const;
+  for (const [calls, terminal] of [
+    [[asks], "interrupted"],
+    [[asks, runs], "outcome_unknown"],
+  ] as const) {
+    const first = await Rig.open({ harnesses: [scriptedHarness({ script: [{ calls }] })] });
+    const { id } = await first.make("a");
+    await first.send("a", "one");
+    await first.until("a", (it) => it.state === "waiting");
+    await first.close();
+    const missing = scriptedHarness({ find: () => ({ missing: "Install Claude Code." }) });
+    await using rig = await Rig.open({ harnesses: [missing], root: first.root });
+    await rig.until("a", (it) => it.state === "idle");
+    const { entries } = (await rig.tell(`/agents/${id}/sessions/main`)).body as {
+      entries: { kind: string; data: Record<string, unknown> }[];
+    };
+    const of = (kind: string) => entries.filter((it) => it.kind === kind).map(({ data }) => data);
+    expect(of("message.tool")[0]).toMatchObject({ name: "write", isError: true });
+    expect(JSON.stringify(of("message.tool")[0])).toContain("it was not made");
+    expect(of("message.tool")).toHaveLength(calls.length);
+    expect(of("approval.withdrawn")).toHaveLength(1);
+    expect(of("run.settled")).toMatchObject([{ terminal, diagnostic: "Install Claude Code." }]);
+  }
+});
+
 test("[MA28] a new conversation goes on under the same numbers, and is not begun in the middle of something", async () => {
   const told: string[] = [];
   const open = Promise.withResolvers<void>();

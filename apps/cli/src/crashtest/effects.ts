@@ -83,6 +83,7 @@ export class Effects {
         return run.call(call, (input, stop) => this.#watched(seen, () => effect(input, stop)));
       },
       hasBegun: (call) => run.hasBegun(call),
+      isUndecided: (call) => run.isUndecided(call),
       program: async (place) =>
         this.#aroundProgram(`${place.assistant}/${place.index}`, await run.program(place)),
     };

@@ -15,7 +15,7 @@ import type {
   Run,
   Work,
 } from "@lichen/runtime";
-import { Fault, type Json, type Reasoning } from "@lichen/wire";
+import { type EntryData, Fault, type Json, type Reasoning } from "@lichen/wire";
 import { endingOf, isOfTurn } from "../events/lines.ts";
 import { isDirectory } from "../sessions/session-name.ts";
 import { harnessEnvironment } from "./environment.ts";
@@ -226,7 +226,7 @@ class LateConnection implements Connection {
       this.#inner ??= engine.open(this.#session, this.#host);
     } catch (error) {
       if (!Fault.is(error)) throw error;
-      return { terminal: terminalOf(work, run), diagnostic: error.message };
+      return lost(work, run, error.message);
     }
     const inner = this.#inner;
     const result = await this.#engine.running(engine, () => inner.run(work, run));
@@ -251,16 +251,41 @@ class LateConnection implements Connection {
   }
 }
 
-/** How a run ends that cannot go on: unknown where a call of its own has no outcome. */
-function terminalOf(work: Work, run: Run): Result["terminal"] {
-  if (!work.resumed) return "failed";
-  const own = run.transcript().filter((entry) => entry.commandId === run.commandId);
-  const open = new Set<string>();
-  for (const entry of own) {
+/**
+ * How a run ends that cannot go on: unknown where a call of its own has no outcome, but for those that only waited for a
+ * person, which have theirs now.
+ */
+function lost(work: Work, run: Run, diagnostic: string): Result {
+  if (!work.resumed) return { terminal: "failed", diagnostic };
+  const open = openCalls(run);
+  const unmade = open.filter((call) => run.isUndecided(call));
+  return {
+    terminal: open.length > unmade.length ? "outcome_unknown" : "interrupted",
+    diagnostic,
+    entries: unmade.map((call) => ({
+      kind: "message.tool",
+      data: { ...call, isError: true, content: [{ type: "text", text: notMade }] },
+    })),
+  };
+}
+
+const notMade =
+  "Nobody had allowed this call when the coding agent ended with its machine: it was not made.";
+
+type OpenCall = Pick<EntryData["message.tool"], "assistant" | "index" | "callId" | "name">;
+
+/** Calls of the run that have no outcome. */
+function openCalls(run: Run): OpenCall[] {
+  const open = new Map<string, OpenCall>();
+  for (const entry of run.transcript()) {
+    if (entry.commandId !== run.commandId) continue;
     if (entry.kind === "message.assistant" && Array.isArray(entry.data.content))
       for (const block of entry.data.content)
-        if (block.type === "call") open.add(`${entry.id} ${block.index}`);
+        if (block.type === "call") {
+          const { index, callId, name } = block;
+          open.set(`${entry.id} ${index}`, { assistant: entry.id, index, callId, name });
+        }
     if (entry.kind === "message.tool") open.delete(`${entry.data.assistant} ${entry.data.index}`);
   }
-  return open.size > 0 ? "outcome_unknown" : "interrupted";
+  return [...open.values()];
 }

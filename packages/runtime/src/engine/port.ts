@@ -277,6 +277,8 @@ export interface Run extends EngineSession {
   ): Promise<Outcome>;
   /** Whether a call's intent is in the log: one that has none was never made. */
   hasBegun(call: { readonly assistant: string; readonly index: number }): boolean;
+  /** Whether a call that has not begun waits for a person, who has not decided yet. */
+  isUndecided(call: { readonly assistant: string; readonly index: number }): boolean;
   /**
    * What a running call that makes calls of its own keeps: the same object, however often it is asked for. Such a call is
    * itself labelled `read` and replay-safe, so that it runs again after a crash: what it does to the world are its calls,

@@ -63,6 +63,23 @@ export function askedAbout(sql: Sql, asked: number): AskedAbout {
   )[0]!;
 }
 
+/** Whether a call of the run itself waits for a person. */
+export function isAskedAbout(
+  sql: Sql,
+  cid: number,
+  { assistant, index }: { readonly assistant: string; readonly index: number },
+): boolean {
+  const [found] = sql.all(
+    `select 1 from approval a join entry e on e.eid = a.asked
+     where a.cid = ? and a.state = 'pending' and json_extract(e.data, '$.assistant') = ?
+       and json_extract(e.data, '$.index') = ? and json_extract(e.data, '$.ordinal') is null limit 1`,
+    cid,
+    assistant,
+    index,
+  );
+  return found !== undefined;
+}
+
 /** What was asked, with its texts whole. */
 export function wholeAsked(sql: Sql, asked: number): EntryData["approval.asked"] {
   const stored = JSON.parse(entryRow(sql, asked)!.data) as JsonObject;

@@ -34,6 +34,7 @@ import { activatedTools } from "../session/settings.ts";
 import { eidOf, idOf, parseId, seqOf, sidOf } from "../store/keys.ts";
 import type { Sql } from "../store/sql.ts";
 import type { Tx } from "../store/writer.ts";
+import { isAskedAbout } from "./approval-table.ts";
 import type { Approvals } from "./approvals.ts";
 import type { CallingRun } from "./calling-run.ts";
 import { Calls } from "./calls.ts";
@@ -241,6 +242,10 @@ export class LiveRun implements Run {
 
   hasBegun(call: { readonly assistant: string; readonly index: number }): boolean {
     return this.#calls.hasBegun(call);
+  }
+
+  isUndecided(call: { readonly assistant: string; readonly index: number }): boolean {
+    return !this.hasBegun(call) && isAskedAbout(this.#sql, this.cid, call);
   }
 
   program(call: { readonly assistant: string; readonly index: number }): Promise<Program> {
