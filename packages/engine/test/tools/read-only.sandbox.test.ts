@@ -84,7 +84,7 @@ async function expectKept(command: string): Promise<void> {
 test("[C19] the host's code can be read; the refusal to change it says why and what to do", async () => {
   expect((await use(tools, "read", { path: "tools/own.ts" })).text).toContain("own");
   const refused = await write("tools/own.ts");
-  expect(refused.text).toContain("which the host runs outside the sandbox");
+  expect(refused.text).toContain("belongs to what runs outside the sandbox");
   expect(refused.text).toContain("change it outside the agent");
   expect(await write("work/mine.ts")).toMatchObject({ isError: false });
 });
@@ -154,9 +154,9 @@ test("[C20] a command reads the host's code, works beside it, and is told why it
   expect(readFileSync(join(bench.cwd, "mine.txt"), "utf8")).toBe("mine\n");
   const { text } = await run("echo evil > tools/own.ts");
   expect(text).toContain("Read-only file system");
-  expect(text).toContain("which the host runs outside the sandbox");
+  expect(text).toContain("run outside the sandbox and are read-only here");
   for (const act of ["echo evil > package.json", "mkdir node_modules"])
-    expect((await run(act)).text, act).toContain("which the host runs outside the sandbox");
+    expect((await run(act)).text, act).toContain("run outside the sandbox and are read-only here");
   expect((await run("echo fine; mkdir lib")).text).not.toContain("which the host runs");
 });
 
