@@ -20,6 +20,8 @@ import { Streamed } from "./streamed.ts";
 import { lineDraft, Turn } from "./turn.ts";
 
 const againMs = 50;
+/** How late Claude Code writes a turn down that has ended: its 2.1.197 a tenth of a second, on a busy computer more. */
+const writesLateMs = 500;
 
 export class ClaudeConnection implements Connection {
   readonly stays = true;
@@ -45,6 +47,7 @@ export class ClaudeConnection implements Connection {
   #isTrusted = false;
   #isLost = false;
   #restarts = 0;
+  #turnEndedAt = -Infinity;
   readonly #cost = new Cost();
 
   constructor(
@@ -156,14 +159,29 @@ export class ClaudeConnection implements Connection {
     } catch (error) {
       this.#options.report(error);
       // Allowing is done from here too; what still allows by itself may not go on.
-      if (!autoApprove) await this.restart().catch(this.#options.report);
+      if (!autoApprove) await this.#replace().catch(this.#options.report);
     }
   }
 
-  /** Ends the process at once and starts it again on the same conversation. */
+  /** Ends the process, whatever it does, and starts it again on the same conversation. */
   async restart(by?: string): Promise<void> {
+    await this.#untilRemembered();
+    await this.#replace(by);
+  }
+
+  async #replace(by?: string): Promise<void> {
     this.#restarts++;
     await this.supervisor.restart(by);
+  }
+
+  /** A process that is killed before it has written its last turn down goes on as if there had been none. */
+  async #untilRemembered(): Promise<void> {
+    const { clock } = this.#options;
+    const left = this.#turnEndedAt + writesLateMs - clock.now();
+    if (left <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    clock.after(left, resolve);
+    await promise;
   }
 
   /** A process that has the session's model; or why there is none. */
@@ -277,7 +295,10 @@ export class ClaudeConnection implements Connection {
       this.#isInTurn = true;
       this.#turn?.noteBegun();
     }
-    if (line.is === "result") this.#isInTurn = false;
+    if (line.is === "result") {
+      this.#isInTurn = false;
+      this.#turnEndedAt = this.#options.clock.now();
+    }
     if (this.#turn) this.supervisor.touch();
     this.#lines.push(line);
     this.#pump();
