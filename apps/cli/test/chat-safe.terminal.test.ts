@@ -38,8 +38,9 @@ export default defineTool({
   await say(chat, "Attack");
   await chat.until("The end.");
   await chat.press("C-o");
-  await chat.until(/tool says/);
-  const lines = await chat.until("so");
+  // Folded, the call shows a line of its result too; its input shows once it is unfolded.
+  await chat.until("│ text:");
+  const lines = await chat.until("tool says");
   const shown = lines.join("\n");
   expect(shown).toContain("▌ Attack");
   expect(lines[0]).not.toContain("FORGED");
@@ -56,7 +57,10 @@ export default defineTool({
   expect(alternate).toBe(true);
   const before = aboveEditor(await chat.until(/^ready/m)).join("\n");
   await chat.press("C-g");
-  await chat.until((again) => aboveEditor(again).join("\n") === before, "the same, drawn anew");
+  await chat.until(
+    (again) => aboveEditor(again).join("\n") === before,
+    `the same, drawn anew, as\n${before}\n`,
+  );
 });
 
 test("[U9] an approval shows characters that hide as their numbers", async () => {
